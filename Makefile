@@ -1,0 +1,42 @@
+# Two commands set everything up on a machine with Python 3.11 or newer and make:
+#   make demo    install, then ask a question (no key, no server, no download of a model)
+#   make test    install what the tests need, then run them all
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/jarvis ask --agent orchestrator --tools calculator "What is 15% of 340?"
+
+test: $(VENV)/.tests-installed
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.checks-installed
+	scripts/check
+
+bench: $(VENV)/.tests-installed
+	$(BIN)/python -m benchmarks
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.tests-installed: pyproject.toml $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.checks-installed: pyproject.toml $(VENV)/.tests-installed
+	$(BIN)/python -m pip install --quiet --editable '.[test,check]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

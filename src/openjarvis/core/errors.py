@@ -1,0 +1,75 @@
+"""The errors that cross floors. Each says what happened and what to do about it."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any
+
+
+class ToolError(Exception):
+    """Raised by a tool whose text is written for the model: it is passed on as it is.
+
+    Keep passwords, hosts and tracebacks out of it; chain the cause with `from`, which stays in the
+    local log.
+    """
+
+
+class ToolDefinitionError(TypeError):
+    """A tool that cannot be made: raised where it is defined, never at its first call."""
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the text names the file, the key and its line."""
+
+
+class LLMErrorCode(StrEnum):
+    """What went wrong between us and a model, in the terms a caller can act on."""
+
+    INVALID_REQUEST = "LLM_INVALID_REQUEST"
+    REQUEST_REJECTED = "LLM_REQUEST_REJECTED"
+    UNAUTHORIZED = "LLM_UNAUTHORIZED"
+    RATE_LIMITED = "LLM_RATE_LIMITED"
+    UNAVAILABLE = "LLM_UNAVAILABLE"
+
+
+class LLMError(Exception):
+    """A request to a model that failed.
+
+    `code` is one of `LLMErrorCode`; `status` the HTTP status that fits (400 for our own checks);
+    `retryable` says whether the same request may succeed later, after `retry_after` seconds where
+    the provider told. `response` is what the run had gathered before it failed (an
+    `openjarvis.llm.Response`), so that calls that already ran are not lost; None before the first.
+    """
+
+    def __init__(
+        self,
+        code: LLMErrorCode | str,
+        message: str,
+        status: int = 400,
+        retryable: bool = False,
+        *,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = LLMErrorCode(code)
+        self.message = message
+        self.status = status
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.response: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def invalid_request(message: str) -> LLMError:
+    """Return the error for a request that we refuse ourselves, before a token is spent."""
+    return LLMError(LLMErrorCode.INVALID_REQUEST, message, 400)
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the entry of `known` that `name` was probably meant to be, or None."""
+    matches = get_close_matches(name[:200].lower(), [entry.lower() for entry in known], n=1)
+    return (
+        next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
+    )
