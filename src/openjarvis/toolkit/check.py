@@ -201,7 +201,7 @@ def _narrowed(error: Any) -> Iterator[Any]:
 
 
 def _is_wrong_type(error: Any, path: Sequence[str | int]) -> bool:
-    return error.kind.name == "type" and error.instance_path == path
+    return bool(error.kind.name == "type" and error.instance_path == path)
 
 
 def _expected_types(error: Any) -> list[str]:
