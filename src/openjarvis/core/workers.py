@@ -9,7 +9,9 @@ import _thread
 import asyncio
 import contextvars
 import os
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -25,7 +27,7 @@ class Job:
     def __init__(
         self, call: Callable[[], Any], on_done: Callable[["Job"], None] | None = None
     ) -> None:
-        self._call: Callable[[], Any] | None = call
+        self._call = call
         self._context = contextvars.copy_context()
         self._done = _thread.allocate_lock()
         self._done.acquire()
@@ -35,10 +37,8 @@ class Job:
 
     def run(self) -> None:
         """Do the work, in the worker."""
-        call, self._call = self._call, None
-        assert call is not None
         try:
-            self.value = self._context.run(call)
+            self.value = self._context.run(self._call)
         except BaseException as error:  # noqa: BLE001 - carried to whoever waits, whatever it is
             self.error = error
 
@@ -71,17 +71,16 @@ class _Worker(Thread):
         super().__init__(name="openjarvis-worker", daemon=True)
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
-        self._job: Job | None = None
+        self._jobs: deque[Job] = deque()
 
     def take(self, job: Job) -> None:
-        self._job = job
+        self._jobs.append(job)
         self._wake.release()
 
     def run(self) -> None:
         while True:
             self._wake.acquire()
-            job, self._job = self._job, None
-            assert job is not None
+            job = self._jobs.popleft()
             job.run()
             keep = len(_idle) < MAX_IDLE
             if keep:
@@ -127,10 +126,8 @@ def start_async(call: Callable[[], Any]) -> "asyncio.Future[Job]":
     future: asyncio.Future[Job] = loop.create_future()
 
     def announce(job: Job) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
             loop.call_soon_threadsafe(_resolve, future, job)
-        except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
-            pass
 
     start(call, announce)
     return future
