@@ -122,14 +122,14 @@ def _open_and_compare(path: Path) -> int:
 
 def _path_of(descriptor: int) -> str:
     """Return the real path of what `descriptor` has open."""
-    if sys.platform != "win32":
-        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
-    handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
-    buffer = ctypes.create_unicode_buffer(32_768)
-    length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)
-    if not 0 < length < len(buffer):
-        raise OSError(errno.EIO, "the opened file has no path")
-    return buffer.value.replace("\\\\?\\UNC\\", "\\\\").removeprefix("\\\\?\\")
+    if sys.platform == "win32":
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        buffer = ctypes.create_unicode_buffer(32_768)
+        length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)
+        if not 0 < length < len(buffer):
+            raise OSError(errno.EIO, "the opened file has no path")
+        return buffer.value.replace("\\\\?\\UNC\\", "\\\\").removeprefix("\\\\?\\")
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
 
 
 def _checked(descriptor: int) -> int:
