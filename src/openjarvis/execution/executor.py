@@ -73,9 +73,8 @@ class ToolExecutor:
             for tool in chosen
             if not isinstance(tool, ProviderTool)
         }
-        self._departure = Departure(
-            self._entries, [tool for tool in chosen if isinstance(tool, ProviderTool)]
-        )
+        self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
+        self._departure = Departure(self._entries, self.provided)
         self._bus = bus
         self._approve = approve or _asking(confirm_callback, interactive=interactive)
         self._approve_timeout = approve_timeout
