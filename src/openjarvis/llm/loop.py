@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from openjarvis.core.events import EventType
-from openjarvis.core.types import Message, Role, ToolCall
+from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.registrar import Performed
 from openjarvis.llm.reply import Turn, read_reply
@@ -22,7 +22,8 @@ class Conversation:
     """A run in progress. One thread or task drives it; nothing else touches it.
 
     A driver asks the model with `messages` and `options`, gives the reply to `take_reply`, runs the
-    calls that it returns and gives their results to `take_results`, until there are none.
+    calls that it returns and gives their results to `take_results`, until there are none. `results`
+    matches the response's `tool_calls` one to one.
     """
 
     def __init__(self, request: Request) -> None:
@@ -35,6 +36,7 @@ class Conversation:
             model=request.model, engine=str(getattr(request.engine, "engine_id", ""))
         )
         self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
+        self.results: list[ToolResult] = []
         self._open: list[ToolCall] = []
         self._sources: dict[str, Source] = {}
 
@@ -79,6 +81,7 @@ class Conversation:
         """Add the results of the calls that `take_reply` returned, in their order."""
         for call, done in zip(self._open, performed, strict=True):
             self._answer(call, done.record)
+            self.results.append(done.result)
         self._open = []
 
     def interrupt(self, partial: str = "") -> Response:
@@ -133,6 +136,7 @@ class Conversation:
             call.id, call.name, call.arguments, output=why, outcome=Outcome.NOT_RUN, step=step
         )
         self._answer(call, record)
+        self.results.append(ToolResult(call.name, why, success=False))
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self.request.bus is not None:
