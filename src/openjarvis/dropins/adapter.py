@@ -3,16 +3,15 @@
 import asyncio
 import copy
 import inspect
-import math
 from typing import Any
 
 from openjarvis.core.errors import ToolDefinitionError, ToolError
 from openjarvis.core.types import ToolResult
 from openjarvis.dropins import contract
 from openjarvis.dropins.parameters import schema_of
+from openjarvis.dropins.specs import check_spec
 from openjarvis.safety.secrets import mask_secrets
-from openjarvis.toolkit.base import BaseTool, Example, ToolSpec, check_name
-from openjarvis.toolkit.check import Checker
+from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.toolkit.typed import result_of
 
 _ALIKE = (
@@ -94,50 +93,10 @@ def spec_of(manifest: Any, owner: str) -> ToolSpec:
         **{field: getattr(manifest, field) for field in _ALIKE},
         parameters=schema_of(manifest.parameters, owner),
         metadata=dict(manifest.metadata),
-        examples=_examples(manifest.examples, owner),
+        examples=manifest.examples,
     )
     check_spec(spec, owner)
     return spec
-
-
-def check_spec(spec: Any, owner: str) -> None:
-    """Accept a spec that models and the executor can work with.
-
-    Raises:
-        ToolDefinitionError: naming `owner` and what is wrong.
-    """
-    if not isinstance(spec, ToolSpec):
-        raise ToolDefinitionError(f"{owner}.spec must be a ToolSpec, got {type(spec).__name__}.")
-    check_name(spec.name, owner)
-    if not isinstance(spec.description, str):
-        raise ToolDefinitionError(
-            f"{owner}: the description must be text, got {type(spec.description).__name__}."
-        )
-    seconds = spec.timeout_seconds
-    if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
-        raise ToolDefinitionError(
-            f"{owner}: timeout_seconds must be a number of seconds, 0 or more, got {seconds!r}."
-        )
-    if not isinstance(spec.parameters, dict):
-        raise ToolDefinitionError(
-            f"{owner}: the parameters must be a JSON Schema as a dict, "
-            f"got {type(spec.parameters).__name__}."
-        )
-    Checker(spec.parameters, owner=owner)
-
-
-def _examples(examples: Any, owner: str) -> list[Example]:
-    if not isinstance(examples, list | tuple) or not all(map(_is_example, examples)):
-        raise ToolDefinitionError(
-            f"{owner}: `examples` must be a list of sentences, or of (sentence, arguments) pairs."
-        )
-    return [item if isinstance(item, str) else (item[0], dict(item[1])) for item in examples]
-
-
-def _is_example(item: Any) -> bool:
-    if isinstance(item, list | tuple):
-        return len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
-    return isinstance(item, str)
 
 
 def _defaults(schema: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import copy
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +11,10 @@ from typing import Any
 
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.dropins import contract
-from openjarvis.dropins.adapter import DropInTool, check_spec, plain_result
+from openjarvis.dropins.adapter import DropInTool, plain_result
 from openjarvis.dropins.imports import ToolFolder
 from openjarvis.dropins.report import LoadedTool, LoadReport, Problem, problem_of
+from openjarvis.dropins.specs import check_spec
 from openjarvis.toolkit.base import BaseTool
 from openjarvis.toolkit.function import FunctionTool
 from openjarvis.toolkit.typed import TypedTool
@@ -25,13 +26,14 @@ Definition = type[Any] | FunctionTool
 
 
 def load_files(
-    folder: Path, files: Iterable[Path], config: Mapping[str, Any] | None = None
+    folder: Path, files: Sequence[Path], config: Mapping[str, Any] | None = None
 ) -> LoadReport:
     """Return the tools of `files`, which lie in `folder`, a trusted one; names may clash.
 
     What the files print while they are loaded goes to stderr: stdout is for results.
     """
     loading = _Loading(ToolFolder(folder), dict(config or {}))
+    loading.report.files += files
     with redirect_stdout(sys.stderr):
         # All are imported before the first tool is made: a base class knows its subclasses then.
         modules = [(file, loading.module(file)) for file in files]

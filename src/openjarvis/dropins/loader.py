@@ -8,12 +8,29 @@ from openjarvis.dropins.files import load_files
 from openjarvis.dropins.report import LoadedTool, LoadReport, Problem
 from openjarvis.dropins.trust import SourceRefused, trusted_folder
 
-__all__ = ["LoadReport", "LoadedTool", "Problem", "load_folder", "load_folders"]
+__all__ = ["LoadReport", "LoadedTool", "Problem", "load_file", "load_folder", "load_folders"]
 
 
 def load_folder(path: Path | str, config: Mapping[str, Any] | None = None) -> LoadReport:
     """Return the tools of one folder; see `load_folders`."""
     return load_folders([path], config)
+
+
+def load_file(
+    path: Path | str,
+    config: Mapping[str, Any] | None = None,
+    taken: Mapping[str, str] | None = None,
+) -> LoadReport:
+    """Return the tools of one `.py` file, whatever its name; its folder must be trusted too."""
+    report = LoadReport()
+    file = Path(path).expanduser()
+    if file.suffix != ".py":
+        report.problems.append(Problem(file, 0, "a tool file has a name that ends in .py"))
+        return report
+    folder = _folder(file.parent, report, is_optional=False)
+    if folder is not None:
+        _admit(load_files(folder, [folder / file.name], config), report, dict(taken or {}))
+    return report
 
 
 def load_folders(
@@ -71,6 +88,7 @@ def _tool_files(folder: Path, report: LoadReport) -> list[Path]:
 
 def _admit(found: LoadReport, report: LoadReport, names: dict[str, str]) -> None:
     """Add to `report` what was found, but no tool whose name is taken."""
+    report.files += found.files
     report.problems += found.problems
     report.left_out += found.left_out
     for entry in found.loaded:

@@ -38,11 +38,16 @@ class LoadedTool(NamedTuple):
 
 @dataclass(slots=True)
 class LoadReport:
-    """What a load gave; `left_out` says which tools are not available here, which is no fault."""
+    """What a load gave.
+
+    `left_out` says which tools are not available here, which is no fault; `files` are all that were
+    read.
+    """
 
     loaded: list[LoadedTool] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
 
     @property
     def tools(self) -> list[BaseTool]:
