@@ -103,12 +103,13 @@ def test_leaving_early_closes_the_connection_and_keeps_what_was_said() -> None:
 def test_an_error_in_the_block_closes_the_connection_too() -> None:
     engine = Connection()
 
-    with (
-        pytest.raises(ValueError, match="mine"),
-        llm.stream(messages=[llm.user("Go")], engine=engine) as stream,
-    ):
-        next(iter(stream))
-        raise ValueError("mine")
+    def fail_inside() -> None:
+        with llm.stream(messages=[llm.user("Go")], engine=engine) as stream:
+            next(iter(stream))
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        fail_inside()
 
     assert not engine.is_open
 
