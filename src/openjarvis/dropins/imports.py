@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from itertools import count
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from openjarvis.dropins import contract
@@ -130,6 +130,15 @@ class _Loader(SourceLoader):
 
     def get_data(self, path: str | bytes) -> bytes:
         return read_source(self._file, self._folder.path)
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            return super().get_code(fullname)
+        except SyntaxError as error:
+            if error.filename is None:  # of a NUL, Python does not say where it is
+                error.filename = str(self._file)
+                error.lineno = self.get_data("").partition(b"\0")[0].count(b"\n") + 1
+            raise
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module)["__builtins__"] = self._folder.builtins
