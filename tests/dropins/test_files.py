@@ -146,7 +146,8 @@ def test_optional_parts_of_a_spec_style_class_are_its_own_affair(
         f"{SPEC_IMPORTS}class X(BaseTool):\n"
         f"    def __init__{signature}:\n        self.seen = {seen}\n"
         "    spec = property(lambda self: ToolSpec('x', 'Use it.'))\n"
-        "    def execute(self, **params):\n        return ToolResult('x', '', metadata={1: self.seen})"
+        "    def execute(self, **params):\n"
+        "        return ToolResult('x', '', metadata={1: self.seen})\n"
     )
 
     report = load(tmp_path, {"x.py": code}, {"key": [1]})
