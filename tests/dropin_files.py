@@ -1,5 +1,6 @@
 """Tool files as people write them, by file name; `_` files are their siblings."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -368,12 +369,13 @@ def tool_file(name: str, *, top: str = "", body: str = "") -> str:
 
 def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files that only their owner can write, into a folder of that kind; return it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)
-    for relative, content in files.items():
-        path = folder / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.chmod(0o755)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        path.chmod(0o644)
+    umask = os.umask(0o022)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for relative, content in files.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+    finally:
+        os.umask(umask)
     return folder

@@ -148,6 +148,15 @@ def test_defaults_of_the_schema_fill_what_is_missing_anew_each_time() -> None:
     assert inner.given == {"tags": [], "limit": 5}
 
 
+def test_what_a_model_was_told_does_not_change_with_the_manifest() -> None:
+    parameters = {"city": {"type": "string", "enum": ["Oslo"]}}
+    tool = adapted(Echo(parameters=parameters))
+
+    parameters["city"]["enum"] = ["Bergen"]
+
+    assert tool.spec.parameters["properties"]["city"]["enum"] == ["Oslo"]
+
+
 def test_a_manifest_of_another_type_is_refused() -> None:
     class Wrong(Echo):
         def manifest(self) -> ToolManifest:

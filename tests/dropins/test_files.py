@@ -1,10 +1,12 @@
 import json
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dropin_files import GOOD, WEATHER, tool_file, write_folder
+from dropin_files import GOOD, NAMES, WEATHER, tool_file, write_folder
 from openjarvis.core.types import ToolResult
 from openjarvis.dropins.loader import LoadReport, load_folder
 from openjarvis.toolkit.base import BaseTool
@@ -240,6 +242,24 @@ def test_what_files_print_while_they_load_goes_to_stderr(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "loading chatty tool...\nmade\n"
+
+
+def test_loads_on_many_threads_do_not_disturb_each_other(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "tools", GOOD)
+    stdout, barrier, reports = sys.stdout, threading.Barrier(8), list[LoadReport]()
+
+    def work() -> None:
+        barrier.wait()
+        reports.append(load_folder(folder))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [list(by_name(report)) for report in reports] == [NAMES] * 8
+    assert sys.stdout is stdout
 
 
 def test_a_class_made_by_code_counts_and_has_some_line(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ FAULTS = {
     "indentation": ("def f():\nreturn 1\n", 2, "IndentationError: expected an indented block"),
     "undecodable": (b"x = 1\ny = '\xff'\n", 2, "SyntaxError: (unicode error) 'utf-8' codec"),
     "unknown encoding": (b"# coding: klingon\nx = 1\n", 1, "SyntaxError: unknown encoding: kl"),
-    "nul": (b"y = 1\nx = 1\0\n", 2, "SyntaxError: source code string cannot contain null bytes"),
+    "nul": (b"y = 1\nx = 1\0\n", 2, "SyntaxError: source code cannot contain null bytes"),
     "utf-16": ("x = 1\n".encode("utf-16"), 1, "SyntaxError: "),
     "missing package": ("\nimport yfinance_x\n", 2, "ModuleNotFoundError: No module named 'yfi"),
     "exception": ("x = 1\n\n1 / 0\n", 3, "ZeroDivisionError: division by zero"),

@@ -198,6 +198,7 @@ def test_a_broken_link_and_a_missing_file_are_refused(folder: Path) -> None:
 def test_a_huge_file_is_refused(folder: Path) -> None:
     with (folder / "huge.py").open("wb") as file:
         file.truncate(trust.MAX_BYTES + 1)
+    (folder / "huge.py").chmod(0o644)
 
     assert "huge.py is larger than 5,000,000 bytes" in file_refusal("huge.py", folder)
 
