@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from openjarvis.engine.offline_arithmetic_words import COMPUTING, Token, tokens
 from openjarvis.engine.offline_numbers import literal_of
-from openjarvis.engine.offline_words import UNSPACED
+from openjarvis.engine.offline_script import is_unspaced
 
 _MAX_DEPTH = 30
 _ATOM, _POWER, _UNARY, _PRODUCT, _SUM = range(5)
@@ -21,8 +21,8 @@ _VERBS = {
     "divide": ("by",),
     "subtract": ("from",),
 }
-_FOREIGN = re.compile(rf"(?![{UNSPACED}])[\w:#@.,]")
-_CONTINUED = re.compile(rf"(?![{UNSPACED}])\w|[.,:]\d")
+_FOREIGN = re.compile(r"[\w:#@.,]")
+_CONTINUED = re.compile(r"\w|[.,:]\d")
 _ONLY_A_SHARE = re.compile(r"[\d.]+/100")  # "50% off" asks for nothing
 _RISKY = re.compile(r"\d+([-/])\d+(?:\1\d+)?")
 
@@ -96,8 +96,13 @@ def _stands_alone(found: Sequence[Token], first: int, after: int, folded: str) -
     is_unfinished = any(token.kind in COMPUTING or token.kind in "()" for token in neighbours)
     # "5 km + 300": a sign apart from its number wants something before it.
     is_tail = first > 0 and found[first].kind in _SIGNS and folded[start + 1].isspace()
-    touches = (start and _FOREIGN.match(folded[start - 1])) or _CONTINUED.match(folded, end)
+    touches = _is_foreign(folded, start - 1, _FOREIGN) or _is_foreign(folded, end, _CONTINUED)
     return not (is_unfinished or is_tail or touches)
+
+
+def _is_foreign(folded: str, at: int, pattern: re.Pattern[str]) -> bool:
+    is_inside = 0 <= at < len(folded) and not is_unspaced(folded[at])
+    return is_inside and pattern.match(folded, at) is not None
 
 
 class _NoArithmeticError(Exception):
@@ -110,7 +115,7 @@ class _Node(NamedTuple):
     percent: str = ""
 
     def within(self, level: int) -> str:
-        """The text as an operand of an operator that binds as `level` does."""
+        """Return the text as an operand of an operator that binds as `level` does."""
         return self.text if self.level <= level else f"({self.text})"
 
 

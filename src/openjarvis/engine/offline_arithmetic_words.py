@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 from openjarvis.engine.offline_numbers import DIGITS, SPELLED_ENGLISH, SPELLED_HAN, SPELLED_THAI
-from openjarvis.engine.offline_words import UNSPACED
 
 MAX_TOKENS = 400
 
@@ -101,7 +100,7 @@ _FIGURES = rf"{DIGITS}|{SPELLED_ENGLISH}|{SPELLED_THAI}|(?!百分之){SPELLED_HA
 _TOKEN = re.compile(
     rf"(?P<number>{_FIGURES})|"
     + "|".join(f"(?P<k{index}>{pattern})" for index, (_, pattern) in enumerate(_LEXICON))
-    + rf"|(?P<skip>[\s$€£¥฿=?]+)|(?P<other>[^\W\d_{UNSPACED}]+|.)",
+    + r"|(?P<skip>[\s$€£¥฿=?]+)|(?P<other>[a-z]+|.)",
     re.DOTALL,
 )
 

@@ -1,7 +1,7 @@
 """The one tool that a request is for, with its arguments, or none.
 
-A tool scores by the share of the request that it accounts for: words it knows, weighed by how few
-other tools know them, and arguments that show what they are, against words that it knows nothing of.
+A tool scores by the share of the request that it accounts for: the words it knows, weighed by how
+few other tools know them, and the arguments that show what they are, against the words it ignores.
 """
 
 import re
@@ -14,7 +14,8 @@ from openjarvis.engine.offline_follow import follow
 from openjarvis.engine.offline_index import ToolIndex, index_of
 from openjarvis.engine.offline_match import Match, Rarity, Span, match
 from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_words import Word, peel
+from openjarvis.engine.offline_script import Word
+from openjarvis.engine.offline_words import peel
 from openjarvis.toolkit.base import ToolSpec
 
 THRESHOLD = 0.5

@@ -26,7 +26,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _RELATIVE = {
     "the day after tomorrow": 2,
     "today": 0,
@@ -94,8 +94,8 @@ def _day(match: re.Match[str], today: date) -> date:
         ahead = (_WEEKDAYS.index(match["weekday"]) - today.weekday() - 1) % 7 + 1
         return today + timedelta(days=ahead)
     month, day = _MONTHS[match["month"] or match["month2"]], int(match["day"] or match["day2"])
-    year = match["year"] or match["year2"]
-    if year:
-        return date(int(year) - (_BUDDHIST_ERA if int(year) > 2400 else 0), month, day)
+    if match["year"] or match["year2"]:
+        year = int(match["year"] or match["year2"])
+        return date(year - _BUDDHIST_ERA if year > 2400 else year, month, day)
     coming = date(today.year, month, day)
     return coming if coming >= today else date(today.year + 1, month, day)

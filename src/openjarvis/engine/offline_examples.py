@@ -7,16 +7,8 @@ from typing import Any, NamedTuple
 
 from openjarvis.engine.offline_request import Request, read_request
 from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_words import (
-    PREPOSITIONS,
-    UNSPACED,
-    Word,
-    fold,
-    gram_size,
-    is_content,
-    peel,
-    stem,
-)
+from openjarvis.engine.offline_script import Word, fold, gram_size, stem, word_before
+from openjarvis.engine.offline_words import PREPOSITIONS, is_content, peel
 
 _ANY_DAY = date(2000, 1, 1)
 _LONGEST_SLOT = 60
@@ -151,8 +143,7 @@ def _guessed_span(request: Request, known: Container[str]) -> tuple[int, int] | 
     groups = _groups(unknown, request.folded)
     if groups:
         start, end = groups[-1]
-        before = re.search(r"([a-z]+)\s+$", request.folded[:start])
-        if before is None or before[1] not in PREPOSITIONS:
+        if word_before(request.folded, start) not in PREPOSITIONS:
             start = max(word.start for word in unknown if word.end <= end)
         return start, end
     return _unspaced_span(request, known)

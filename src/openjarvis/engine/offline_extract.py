@@ -1,4 +1,4 @@
-"""What a request holds in so many characters: quotes, URLs, addresses, paths, codes, dates, numbers.
+"""What stands in a request: quotes, URLs, addresses, paths, codes, dates, numbers.
 
 Each is a `Piece` at its place. Pieces do not overlap: a number in a path is the path's.
 """
@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from openjarvis.engine.offline_dates import find_dates
 from openjarvis.engine.offline_numbers import NUMBER, number_of
-from openjarvis.engine.offline_words import UNSPACED, fold
+from openjarvis.engine.offline_script import MARK, fold, is_unspaced, mark
 
-_LETTER = rf"(?:(?![{UNSPACED}])[\w@+~-])"
+_LETTER = r"[\w@+~-]"
+_LETTERS = r"[\w@+~./-]"
 _FRESH = r"(?<![a-z0-9_/.:@+~-])"  # nothing begins inside of a word, which also keeps this linear
 _DOMAINS = "com|org|net|io|dev|edu|gov|info|co|ai|app"
 _PIECE = re.compile(
@@ -19,20 +20,20 @@ _PIECE = re.compile(
     r"|(?P<q>[`\"])(?P<quoted>[^\n`\"]+)(?P=q)"
     r"|(?<!\w)'(?P<quoted1>[^\n']+(?:'\w[^\n']*)*)'(?!\w)"
     r"|「(?P<quoted2>[^\n「」]+)」|『(?P<quoted3>[^\n『』]+)』|«\s?(?P<quoted4>[^\n«»]+)»"
-    rf"|{_FRESH}(?![{UNSPACED}\s])(?:"
-    rf"(?P<url>(?:https?|ftp)://[^\s\"'<>{UNSPACED}]+)"
+    rf"|{_FRESH}(?![{MARK}\s])(?:"
+    rf"(?P<url>(?:https?|ftp)://[^\s\"'<>{MARK}]+)"
     r"|(?P<email>[a-z0-9][\w.+-]{0,63}@[a-z0-9-]+(?:\.[a-z0-9-]+)+)"
     rf"|(?P<domain>[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:{_DOMAINS})(?![a-z0-9_.-])"
-    rf"(?:/[^\s\"'<>{UNSPACED}]*)?)"
+    rf"(?:/[^\s\"'<>{MARK}]*)?)"
     rf"|(?P<path>[a-z]:\\[^\s\"'<>|]+"
-    rf"|(?:~|\.{{1,2}})?/{_LETTER}(?:{_LETTER}|[./])*"
-    rf"|{_LETTER}(?:{_LETTER}|[./])*/(?![\w])"
-    rf"|(?:{_LETTER}|[./]){{2,}}\.[a-z][a-z0-9]{{0,7}}(?![a-z0-9_])"
+    rf"|(?:~|\.{{1,2}})?/{_LETTER}{_LETTERS}*"
+    rf"|{_LETTER}{_LETTERS}*/(?![\w])"
+    rf"|{_LETTERS}{{2,}}\.[a-z][a-z0-9]{{0,7}}(?![a-z0-9_])"
     rf"|{_LETTER}\.[a-z][a-z0-9]{{1,7}}(?![a-z0-9_.])"
     r"|\.env(?![a-z0-9_]))"
     r"|(?P<code>#?(?=[\w-]*\d)(?=[\w-]*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)+(?![\w-])"
     r"|[a-z]{1,4}\d{2,}(?![\w.-])))"
-    rf"|(?<![{UNSPACED}])(?P<unspaced>[{UNSPACED}]+\.[a-z][a-z0-9]{{1,4}}(?![a-z0-9_]))",
+    rf"|(?<!{MARK})(?P<unspaced>{MARK}+\.[a-z][a-z0-9]{{1,4}}(?![a-z0-9_]))",
     re.DOTALL,
 )
 _TRAILING = ".,;:!?)]}。，、！？）"
@@ -80,7 +81,7 @@ def is_path(text: str) -> bool:
 
 
 def _marked(text: str, folded: str) -> Any:
-    for match in _PIECE.finditer(folded):
+    for match in _PIECE.finditer(mark(folded)):
         kind = str(match.lastgroup)
         start, end = match.span(kind)
         kind = "path" if kind == "unspaced" else kind
@@ -102,7 +103,7 @@ def _is_apart(folded: str, match: re.Match[str]) -> bool:
 
 def _beside_nothing(folded: str, start: int, end: int) -> bool:
     around = folded[max(0, start - 1) : start] + folded[end : end + 1]
-    return not re.search(rf"[{UNSPACED}]", around)
+    return not any(is_unspaced(character) for character in around)
 
 
 def _is_latin(character: str) -> bool:

@@ -13,16 +13,9 @@ from openjarvis.engine.offline_index import ToolIndex
 from openjarvis.engine.offline_match import Match, Span
 from openjarvis.engine.offline_request import Request
 from openjarvis.engine.offline_schema import Kind, Parameter, name_words
+from openjarvis.engine.offline_script import MARK, mark, stem, word_before
 from openjarvis.engine.offline_values import may_be, member_in, number_in, value_of
-from openjarvis.engine.offline_words import (
-    CONNECTORS,
-    FUNCTION_WORDS,
-    LIGHT_WORDS,
-    PREPOSITIONS,
-    UNSPACED,
-    peel,
-    stem,
-)
+from openjarvis.engine.offline_words import CONNECTORS, FUNCTION_WORDS, PREPOSITIONS, peel
 
 _SHOWING = {
     Kind.EMAIL: ("email",),
@@ -178,7 +171,10 @@ def _fill_list(filling: Filling, parameter: Parameter) -> None:
 
 
 def _fill_numbers(filling: Filling, parameters: Iterable[Parameter]) -> None:
-    """Give each number to the argument whose words stand beside it; required ones take what is left."""
+    """Give each number to the argument whose words stand beside it.
+
+    Required arguments then take the numbers that are left.
+    """
     wanting = [one for one in parameters if one.kind is Kind.NUMBER and filling.is_missing(one)]
     pairs = [
         (_nearness(filling, parameter, piece), parameter, piece)
@@ -196,13 +192,11 @@ def _fill_numbers(filling: Filling, parameters: Iterable[Parameter]) -> None:
 
 def _nearness(filling: Filling, parameter: Parameter, piece: Piece) -> int:
     after = re.match(r"[\s-]*([^\W\d_]+)", filling.request.folded[piece.end :])
-    before = re.search(r"([^\W\d_]+)[\s=:]*$", filling.request.folded[: piece.start])
-    cues = _left_cues(filling.index, parameter)
+    before = word_before(filling.request.folded, piece.start)
     return (
         3 * bool(after and stem(after[1]) in parameter.words)
-        + 2
-        * bool(before and stem(before[1]) in parameter.words and before[1] not in FUNCTION_WORDS)
-        + bool(before and parameter.required and before[1] in cues)
+        + 2 * bool(stem(before) in parameter.words and before not in FUNCTION_WORDS)
+        + bool(parameter.required and before in _left_cues(filling.index, parameter))
     )
 
 
@@ -216,10 +210,9 @@ def _left_cues(index: ToolIndex, parameter: Parameter) -> set[str]:
     cues: set[str] = set()
     for lesson in index.lessons:
         for slot in lesson.slots:
-            before = re.search(r"([^\W\d_]+)\W*$", lesson.sentence.folded[: slot.start])
-            if slot.parameter == parameter.name and before:
-                cues.add(before[1])
-    return cues
+            if slot.parameter == parameter.name:
+                cues.add(word_before(lesson.sentence.folded, slot.start))
+    return cues - {""}
 
 
 def _fill_quoted(filling: Filling, parameter: Parameter) -> bool:
@@ -241,9 +234,9 @@ def _fill_rest(filling: Filling, parameter: Parameter, missing: Sequence[Paramet
 def _fill_plain_file_name(filling: Filling, parameter: Parameter) -> bool:
     """Take "Makefile" out of "the file Makefile": a bare name right after what it names."""
     for span in filling.match.unknown:
-        before = re.search(r"([^\W\d_]+)\s+$", filling.request.folded[: span.start])
+        before = word_before(filling.request.folded, span.start)
         is_word = not re.search(r"\s", filling.request.text[span.start : span.end])
-        if before and is_word and stem(before[1]) in parameter.words - FUNCTION_WORDS:
+        if is_word and before not in FUNCTION_WORDS and stem(before) in parameter.words:
             filling.put(parameter, filling.request.text[span.start : span.end], *span[:2], _WEAK)
             return True
     return False
@@ -269,8 +262,7 @@ def _fill_name(filling: Filling, parameter: Parameter, *, is_last: bool) -> bool
 
 
 def _fitness(request: Request, span: Span, parameter: Parameter, cues: set[str]) -> float:
-    before = re.search(r"([^\W\d_]+)\W*$", request.folded[: span.start])
-    word = before[1] if before else ""
+    word = word_before(request.folded, span.start)
     return (
         2.0 * (word in cues)
         + 2.0 * (word in name_words(parameter.name))
@@ -307,8 +299,8 @@ def _text_start(filling: Filling) -> int:
     head = max((span.end for span in known if span.start < first), default=0)
     if head == 0:
         return 0
-    if run := re.compile(f"[{UNSPACED}]+").match(request.folded, head):
-        return peel(request.folded, head, run.end(), opens=False)[0]
+    if run := re.match(f"{MARK}+", mark(request.folded[head:])):
+        return peel(request.folded, head, head + run.end(), opens=False)[0]
     for word in (one for one in request.words if one.start >= head):
         gap = request.folded[head : word.start]
         if word.kind == "run":

@@ -7,8 +7,8 @@ from openjarvis.engine.offline_examples import Lesson, Slot
 from openjarvis.engine.offline_index import ToolIndex
 from openjarvis.engine.offline_request import Request
 from openjarvis.engine.offline_schema import Kind, Parameter
+from openjarvis.engine.offline_script import fold
 from openjarvis.engine.offline_values import may_be, number_in, value_of
-from openjarvis.engine.offline_words import fold
 
 _LONGEST_REQUEST = 300
 _LONGEST_NAME = 5

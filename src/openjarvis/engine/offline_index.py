@@ -12,7 +12,8 @@ from openjarvis.engine.offline_schema import (
     name_words,
     parameters_of,
 )
-from openjarvis.engine.offline_words import fold, grams, is_content, stem, words
+from openjarvis.engine.offline_script import fold, stem, words
+from openjarvis.engine.offline_words import grams, is_content
 from openjarvis.toolkit.base import ToolSpec
 
 _NAME, _EXAMPLE, _DESCRIPTION, _PARAMETER = 1.0, 1.0, 0.7, 0.4

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from openjarvis.engine.offline_examples import cut, known_grams
 from openjarvis.engine.offline_index import ToolIndex
 from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_words import Word, gram_size, is_content, peel, stem
+from openjarvis.engine.offline_script import Word, gram_size, stem
+from openjarvis.engine.offline_words import is_content, peel
 
 _OWN = 1.0
 _NAME_WORD = 1.5  # a name that is not understood changes the question more than another word

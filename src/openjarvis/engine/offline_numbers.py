@@ -2,29 +2,21 @@
 
 import re
 
-_UNITS = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = {
-    word: 10 * value
-    for value, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
-    )
-}
+
+def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
+    return {word: step * value for value, word in enumerate(words.split(), start=start)}
+
+
+_UNITS = _numbered(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+)
+_TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", start=2, step=10)
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ENGLISH = "|".join([*_TENS, *sorted(_UNITS, key=len, reverse=True), *_SCALES])
-_HAN = {character: value for value, character in enumerate("零一二三四五六七八九")} | {
-    "两": 2,
-    "〇": 0,
-}
+_HAN = _numbered("零 一 二 三 四 五 六 七 八 九") | {"两": 2, "〇": 0}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "萬": 10_000, "亿": 100_000_000}
-_THAI = {
-    word: value for value, word in enumerate("ศูนย์ หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า".split())
-} | {"เอ็ด": 1, "ยี่": 2}
+_THAI = _numbered("ศูนย์ หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า") | {"เอ็ด": 1, "ยี่": 2}
 _THAI_SCALES = {"สิบ": 10, "ร้อย": 100, "พัน": 1_000, "หมื่น": 10_000, "แสน": 100_000, "ล้าน": 1_000_000}
 
 DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])|\d+(?:\.\d+)?|(?<![\w.])\.\d+"

@@ -1,21 +1,17 @@
 """A request, read once: what stands in it, before any tool is looked at."""
 
-import re
 from dataclasses import dataclass
 from datetime import date
 
 from openjarvis.engine.offline_arithmetic import Expression, find_expression
 from openjarvis.engine.offline_extract import Piece, pieces, without
 from openjarvis.engine.offline_glossary import Gloss, glosses
-from openjarvis.engine.offline_words import (
-    MAX_CHARACTERS,
-    PROHIBITIONS,
-    Word,
-    composed,
-    fold,
-    words,
-)
+from openjarvis.engine.offline_script import Word, composed, fold, words
+from openjarvis.engine.offline_words import PROHIBITIONS
 
+MAX_CHARACTERS = 2_000
+"""How much of a request is read; a text argument may still take what comes after."""
+_NEAR = 4
 _LITERAL_KINDS = ("url", "domain", "email", "path", "code", "date")
 
 
@@ -38,8 +34,10 @@ class Request:
 
     def is_capital(self, word: Word) -> bool:
         """Tell whether a word is written as a name is, and not only because a sentence begins."""
-        is_name = self.text[word.start].isupper() and word.text != "i"
-        return is_name and not re.search(r"(?:^|[.!?:;\"'])\s*$", self.text[: word.start])
+        if not self.text[word.start].isupper() or word.text == "i":
+            return False
+        before = self.text[max(0, word.start - _NEAR) : word.start].rstrip()
+        return bool(before) and before[-1] not in ".!?:;\"'"
 
 
 def read_request(text: str, today: date) -> Request:

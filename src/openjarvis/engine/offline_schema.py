@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from openjarvis.engine.offline_words import fold, stem
+from openjarvis.engine.offline_script import fold, stem
 from openjarvis.toolkit.base import ToolSpec
 
 
@@ -42,11 +42,11 @@ class Parameter:
 
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAMPLE = re.compile(
-    r"(?:e\.\s?g\.|for example|such as|like|เช่น|例如|比如)[,:]?\s*['\"`]?([\w-]+)", re.I
+    r"(?:e\.\s?g\.|for example|such as|like|เช่น|例如|比如)[,:]?\s*['\"`]?([\w-]+)", re.IGNORECASE
 )
-_LONG_TEXT = frozenset(
-    "text content body message thought query prompt question note comment task instruction reason "
-    "summary title subject input sentence phrase keyword search".split()
+_LONG_TEXT = re.compile(
+    r"text|content|body|message|thought|query|prompt|question|note|comment|task|instruction|reason"
+    r"|summary|title|subject|input|sentence|phrase|keyword|search"
 )
 _ARITHMETIC = re.compile(r"\b(?:math\w*|arithmetic\w*|calculat\w*|comput\w*)\b|คำนวณ|计算|計算")
 _FORMULA = re.compile(r"\b(?:expression|formula|calculation|equation|sum)\b|นิพจน์|表达式|算式")
@@ -169,4 +169,4 @@ def _kind_of_text(
     for kind, names in _BY_NAME:
         if called and called[-1] in names:
             return kind
-    return Kind.TEXT if _LONG_TEXT.intersection(called) else Kind.NAME
+    return Kind.TEXT if any(map(_LONG_TEXT.fullmatch, called)) else Kind.NAME

@@ -1,4 +1,4 @@
-"""A piece of a request as the value that an argument's schema wants, or None where it is not one."""
+"""A piece of a request as the value that an argument's schema wants, or None."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from openjarvis.engine.offline_extract import Piece
 from openjarvis.engine.offline_match import Span
 from openjarvis.engine.offline_request import Request
 from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_words import fold
+from openjarvis.engine.offline_script import fold
 
 
 class Member(NamedTuple):
