@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from openjarvis.engine.offline_examples import cut
-from openjarvis.engine.offline_fill import Filling, fill
+from openjarvis.engine.offline_fill import fill
+from openjarvis.engine.offline_filling import Filling
 from openjarvis.engine.offline_follow import follow
 from openjarvis.engine.offline_index import ToolIndex, index_of
 from openjarvis.engine.offline_match import Match, Rarity, Span, match

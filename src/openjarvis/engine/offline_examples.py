@@ -23,6 +23,7 @@ _PIECE_OF = {
     Kind.NAME: "quoted",
     Kind.TEXT: "quoted",
 }
+_AUXILIARIES = ("do", "does", "did", "will", "can")
 _PLACES = ("ที่", "ใน", "在")
 _OPENING = r"\s*(?:please\s+|(?:can|could|would|will) you\s+(?:please\s+)?|ช่วย|กรุณา|请)?"
 _CLOSING = r"(?:[\s,]*please)?(?:ครับ|ค่ะ|คะ|หน่อย|นะ|呢|啊|吗|了)*[\s?!.。？！…]*"
@@ -143,9 +144,11 @@ def _guessed_span(request: Request, known: Container[str]) -> tuple[int, int] | 
     groups = _groups(unknown, request.folded)
     if groups:
         start, end = groups[-1]
-        if word_before(request.folded, start) not in PREPOSITIONS:
-            start = max(word.start for word in unknown if word.end <= end)
-        return start, end
+        before = word_before(request.folded, start)
+        last = max(word.start for word in unknown if word.end <= end)
+        if before in _AUXILIARIES and last > start:  # "What does serendipity mean?"
+            return start, start + len(request.folded[start:last].rstrip())
+        return (start if before in PREPOSITIONS else last), end
     return _unspaced_span(request, known)
 
 

@@ -19,7 +19,7 @@ _PIECE = re.compile(
     r"```(?:[a-z]+\n)?(?P<fenced>.+?)```"
     r"|(?P<q>[`\"])(?P<quoted>[^\n`\"]+)(?P=q)"
     r"|(?<!\w)'(?P<quoted1>[^\n']+(?:'\w[^\n']*)*)'(?!\w)"
-    r"|「(?P<quoted2>[^\n「」]+)」|『(?P<quoted3>[^\n『』]+)』|«\s?(?P<quoted4>[^\n«»]+)»"
+    r"|「(?P<quoted2>[^\n「」]+)」|『(?P<quoted3>[^\n『』]+)』|《(?P<quoted5>[^\n《》]+)》|«\s?(?P<quoted4>[^\n«»]+)»"
     rf"|{_FRESH}(?![{MARK}\s])(?:"
     rf"(?P<url>(?:https?|ftp)://[^\s\"'<>{MARK}]+)"
     r"|(?P<email>[a-z0-9][\w.+-]{0,63}@[a-z0-9-]+(?:\.[a-z0-9-]+)+)"

@@ -65,8 +65,9 @@ def _value(request: Request, parameter: Parameter, slot: Slot) -> Any:
         if parameter.kind is Kind.NUMBER:
             return number_in(inside[0], parameter) if inside[0].kind == "number" else None
         return value_of(inside[0], parameter)
-    if [piece.kind for piece in inside] == ["quoted"]:
-        return inside[0].value
+    quoted = [piece.value for piece in inside if piece.kind == "quoted"]
+    if quoted:
+        return quoted[0] if len(quoted) == 1 else None
     if parameter.kind is Kind.TEXT:
         return text
     is_name = not inside and len(text.split()) <= _LONGEST_NAME and not re.search(r"[,;!?。]", text)

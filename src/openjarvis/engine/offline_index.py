@@ -12,7 +12,7 @@ from openjarvis.engine.offline_schema import (
     name_words,
     parameters_of,
 )
-from openjarvis.engine.offline_script import fold, stem, words
+from openjarvis.engine.offline_script import fold, stem, word_before, words
 from openjarvis.engine.offline_words import grams, is_content
 from openjarvis.toolkit.base import ToolSpec
 
@@ -102,3 +102,13 @@ def _features(text: str) -> set[str]:
 def _learn(vocabulary: dict[str, float], features: Iterable[str], weight: float) -> None:
     for feature in features:
         vocabulary[feature] = min(_MOST, vocabulary.get(feature, 0.0) + weight)
+
+
+def left_cues(index: ToolIndex, parameter: Parameter) -> set[str]:
+    """Return the words that stand before an argument in the examples."""
+    cues: set[str] = set()
+    for lesson in index.lessons:
+        for slot in lesson.slots:
+            if slot.parameter == parameter.name:
+                cues.add(word_before(lesson.sentence.folded, slot.start))
+    return cues - {""}

@@ -30,13 +30,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a tool; `words` are the stems of its name and description."""
+    """An argument of a tool.
+
+    `words` are the stems of its name and description, `cues` the words that may stand right before
+    its value, `sample` is the value that its description shows.
+    """
 
     name: str
     kind: Kind
     required: bool
     schema: dict[str, Any]
     words: frozenset[str]
+    cues: frozenset[str]
     sample: str
 
 
@@ -62,6 +67,10 @@ _FORMATS = {
     "directory-path": Kind.PATH,
     "uuid": Kind.CODE,
 }
+_ROLES = (
+    ({"from"}, {"from", "source", "origin", "departure"}),
+    ({"to", "into"}, {"to", "target", "destination", "arrival", "recipient", "language"}),
+)
 _BY_NAME = (
     (Kind.URL, {"url", "uri", "link", "href"}),
     (Kind.EMAIL, {"email", "mail"}),
@@ -129,7 +138,13 @@ def _parameter(name: str, schema: dict[str, Any], required: bool, context: str) 
     shown = sample[sample.lastindex or 0] if sample else ""
     kind = _kind(name, description, schema, context, shown)
     words = frozenset(stem(word) for word in spoken if len(word) > 1)
-    return Parameter(name, kind, required, schema, words, shown)
+    return Parameter(name, kind, required, schema, words, _cues(name), shown)
+
+
+def _cues(name: str) -> frozenset[str]:
+    """Return what may introduce the value: `from Oslo` is for `origin`, `dish: soup` for `dish`."""
+    called = set(name_words(name))
+    return frozenset(called.union(*(cues for cues, roles in _ROLES if called & roles)))
 
 
 def _kind(name: str, description: str, schema: dict[str, Any], context: str, sample: str) -> Kind:

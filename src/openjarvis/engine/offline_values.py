@@ -1,7 +1,7 @@
 """A piece of a request as the value that an argument's schema wants, or None."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
 from openjarvis.engine.offline_dates import FoundDate
@@ -9,7 +9,7 @@ from openjarvis.engine.offline_extract import Piece
 from openjarvis.engine.offline_match import Span
 from openjarvis.engine.offline_request import Request
 from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import fold
+from openjarvis.engine.offline_script import fold, word_before
 
 
 class Member(NamedTuple):
@@ -20,8 +20,14 @@ class Member(NamedTuple):
     end: int
 
 
-def member_in(request: Request, parameter: Parameter, used: Iterable[Span]) -> Member | None:
-    """Return the member that a request names; the longest one of those at one place."""
+def member_in(
+    request: Request, parameter: Parameter, used: Iterable[Span], foreign_cues: Container[str]
+) -> Member | None:
+    """Return the member that a request names.
+
+    Of several the one after a cue of the argument is meant, and none after a cue of another one;
+    then the first, and at one place the longest.
+    """
     taken = [*used, *(Span(p.start, p.end, 0) for p in request.pieces if p.kind == "quoted")]
     schema = parameter.schema
     members = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
@@ -34,7 +40,11 @@ def member_in(request: Request, parameter: Parameter, used: Iterable[Span]) -> M
     ]
     return min(
         found,
-        key=lambda member: (_is_indirect(request, member), member.start, -member.end),
+        key=lambda member: (
+            _strangeness(request, member, parameter, foreign_cues),
+            member.start,
+            -member.end,
+        ),
         default=None,
     )
 
@@ -49,9 +59,11 @@ def _places(request: Request, value: str, *, exact: bool) -> Iterable[tuple[int,
     return places
 
 
-def _is_indirect(request: Request, member: Member) -> bool:
-    """Tell whether a member does not stand where a target stands ("to German", "in French")."""
-    return not re.search(r"\b(?:to|into|in|as|at)\s+(?:the\s+)?$", request.folded[: member.start])
+def _strangeness(
+    request: Request, member: Member, parameter: Parameter, foreign_cues: Container[str]
+) -> int:
+    before = word_before(request.folded, member.start)
+    return 0 if before in parameter.cues else 2 if before in foreign_cues else 1
 
 
 def may_be(text: str, parameter: Parameter) -> bool:
