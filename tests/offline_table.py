@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from openjarvis.toolkit.base import ToolSpec
+from openjarvis.tools.calculator import CalculatorTool
+from openjarvis.tools.file_read import FileReadTool
+from openjarvis.tools.llm_tool import LLMTool
+from openjarvis.tools.think import ThinkTool
 
 
 class Row(NamedTuple):
@@ -37,36 +41,10 @@ def _integer(description: str = "", **more: Any) -> dict[str, Any]:
 
 
 SPECS = [
-    ToolSpec(
-        "calculator",
-        "Evaluate a mathematical expression safely. Call it for any arithmetic: percentages, "
-        "powers, roots, large numbers.",
-        _object("expression", expression=_text("Math expression to evaluate")),
-        category="math",
-    ),
-    ToolSpec(
-        "think",
-        "Write down a thought and get it back. Call it to reason step by step before you act.",
-        _object("thought", thought=_text("The reasoning to write down")),
-        category="reasoning",
-    ),
-    ToolSpec(
-        "file_read",
-        "Read a text file. Call it when the user names a file or asks what it contains.",
-        _object(
-            "path",
-            path=_text("Path of the file to read"),
-            max_lines=_integer("Read only the first lines; 0 reads all", minimum=0, default=0),
-        ),
-        category="filesystem",
-    ),
-    ToolSpec(
-        "llm",
-        "Ask a language model a question and get its answer.",
-        _object("prompt", prompt=_text("The prompt"), system=_text("A system prompt")),
-        category="inference",
-        metadata={"needs_model": True},
-    ),
+    CalculatorTool().spec,
+    ThinkTool().spec,
+    FileReadTool().spec,
+    LLMTool().spec,
     ToolSpec(
         "web_search",
         "Search the web and return titles, URLs and snippets. Call it for news and for facts that "

@@ -97,7 +97,8 @@ def lesson_of(
 def _told_slots(request: Request, arguments: dict[str, Any]) -> list[Slot]:
     slots: list[Slot] = []
     for name, value in arguments.items():
-        for form in dict.fromkeys((fold(str(value)), fold(str(value).replace("_", " ")))):
+        written = fold(str(value)).strip(" ?!.")
+        for form in dict.fromkeys((written, written.replace("_", " "))):
             places = re.finditer(_whole(form), request.folded) if form.strip() else ()
             free = (
                 place

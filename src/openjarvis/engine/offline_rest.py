@@ -60,12 +60,13 @@ def _fill_plain(filling: Filling, parameter: Parameter, missing: Sequence[Parame
 
 
 def _fill_plain_file_name(filling: Filling, parameter: Parameter) -> bool:
-    """Take "Makefile" out of "the file Makefile": a bare name right after what it names."""
+    """Take "Makefile" out of "the file Makefile", and README anywhere."""
     for span in filling.match.unknown:
+        name = filling.request.text[span.start : span.end]
         before = word_before(filling.request.folded, span.start)
-        is_word = not re.search(r"\s", filling.request.text[span.start : span.end])
-        if is_word and before not in FUNCTION_WORDS and stem(before) in parameter.words:
-            filling.put(parameter, filling.request.text[span.start : span.end], *span[:2], _WEAK)
+        is_said = before not in FUNCTION_WORDS and stem(before) in parameter.words
+        if (is_said or name.isupper()) and not re.search(r"\s", name):
+            filling.put(parameter, name, span.start, span.end, _WEAK)
             return True
     return False
 

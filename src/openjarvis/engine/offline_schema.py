@@ -1,7 +1,7 @@
 """What a tool's JSON Schema says of each argument, in the terms in which a request can fill it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -91,10 +91,13 @@ def parameters_of(spec: ToolSpec) -> list[Parameter]:
     properties = schema.get("properties")
     required = schema.get("required") or ()
     context = f"{spec.name} {spec.description} {spec.category}".replace("_", " ").lower()
-    return [
+    parameters = [
         _parameter(name, _resolved(member, schema), name in required, context)
         for name, member in (properties.items() if isinstance(properties, dict) else ())
     ]
+    if len(parameters) == 1 and parameters[0].kind is Kind.TEXT:
+        return [replace(parameters[0], required=True)]  # without its only text a call is idle
+    return parameters
 
 
 def has_unfillable(spec: ToolSpec) -> bool:
