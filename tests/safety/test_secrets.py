@@ -157,6 +157,7 @@ HARMLESS = [
     "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
     "รหัสผ่านไม่ถูกต้อง",
     "密码错误",
+    "[secret]: 5 and [secret]=x",
 ]
 
 

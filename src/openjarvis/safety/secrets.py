@@ -35,19 +35,9 @@ _PASSWORD_NAME = re.compile(
     r"|(?:^|[_-])sig$|密码|密碼|パスワード|รหัสผ่าน"
 )
 _IN_NAMES = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "credential",
-    "auth",
-    "cookie",
-    "sig",
-    "密",
-    "パ",
-    "รหัส",
-)
+    "pass", "pwd", "secret", "token", "key", "credential", "auth", "cookie", "sig",
+    "密", "パ", "รหัส",
+)  # fmt: skip
 """Parts of names, one of which is in every text that holds a named secret: a cheap first look."""
 _TOKEN_NAME = re.compile(r"(?i)token$|(?:^|[_-])auth$|authorization$")
 _SHORTEST_TOKEN = 6
