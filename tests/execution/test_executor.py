@@ -734,6 +734,7 @@ def test_one_failure_loses_no_siblings_result(perform: Perform) -> None:
 @pytest.mark.parametrize("driver", ["sync", "async"])
 def test_no_more_run_at_the_same_time_than_allowed(most_allowed: int, driver: str) -> None:
     running, most, lock = 0, 0, threading.Lock()
+    together = threading.Barrier(most_allowed, timeout=30)
 
     @tool("work", "")
     def work(number: int) -> int:
@@ -741,7 +742,7 @@ def test_no_more_run_at_the_same_time_than_allowed(most_allowed: int, driver: st
         with lock:
             running += 1
             most = max(most, running)
-        threading.Event().wait(0.01)
+        together.wait()
         with lock:
             running -= 1
         return number
@@ -754,7 +755,7 @@ def test_no_more_run_at_the_same_time_than_allowed(most_allowed: int, driver: st
     else:
         results = asyncio.run(executor.aexecute_all(calls))
 
-    assert most == most_allowed
+    assert most <= most_allowed
     assert [result.content for result in results] == list("012345678")
 
 
