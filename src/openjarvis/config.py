@@ -10,7 +10,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ConfigError, nearest
 
-
 _NOT_A_KEY = {"is_key": False}
 
 
