@@ -60,6 +60,51 @@ class AuditConfig:
 
 
 @dataclass
+class McpServerConfig:
+    """`[mcp.servers.NAME]`: an MCP server whose tools may be used as `NAME__tool`.
+
+    A `command` is started and spoken to over stdio; a `url` is called (`transport = "sse"` for
+    servers of the old kind). `${VARIABLE}` is filled in from the environment. `confirm` asks before
+    a tool that is not marked read-only runs. `elicitation` and `sampling` let the server ask the
+    user, through the approver, and the engine.
+    """
+
+    command: str = ""
+    args: list[str] = field(default_factory=list, repr=False)
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = field(default="", repr=False)
+    transport: str = ""
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    oauth: bool = False
+    confirm: bool = True
+    elicitation: bool = False
+    sampling: bool = False
+    timeout_seconds: float = 60.0
+    connect_timeout_seconds: float = 30.0
+
+
+@dataclass
+class McpConfig:
+    """`[mcp]`: servers, and files with `mcpServers` as other hosts use them."""
+
+    servers: dict[str, McpServerConfig] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ChannelConfig:
+    """`[channels.NAME]`: where messages go (an apprise URL) and, for Telegram, come from.
+
+    `${VARIABLE}` is filled in from the environment.
+    """
+
+    url: str = field(default="", repr=False)
+    timeout_seconds: float = 15.0
+    attempts: int = 3
+
+
+@dataclass
 class JarvisConfig:
     """The whole configuration. `raw` is the file as it stands, `path` where it was read."""
 
@@ -67,6 +112,8 @@ class JarvisConfig:
     agent: AgentConfig = field(default_factory=AgentConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    mcp: McpConfig = field(default_factory=McpConfig)
+    channels: dict[str, ChannelConfig] = field(default_factory=dict)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
@@ -144,6 +191,11 @@ class _Reader:
             return self.read(expected, value, place)  # type: ignore[arg-type]
         if expected is float and type(value) is int:
             return float(value)
+        if get_origin(expected) is dict:
+            if not isinstance(value, dict):
+                raise self._wrong(place, "a table", value)
+            inner = get_args(expected)[1]
+            return {key: self._value(inner, item, (*place, key)) for key, item in value.items()}
         if get_origin(expected) is list:
             inner = get_args(expected)[0]
             if not isinstance(value, list) or any(type(item) is not inner for item in value):
@@ -189,9 +241,12 @@ def _word(kind: Any) -> str:
 __all__ = [
     "AgentConfig",
     "AuditConfig",
+    "ChannelConfig",
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "McpConfig",
+    "McpServerConfig",
     "ToolsConfig",
     "config_path",
     "home",

@@ -1,6 +1,6 @@
 """What tools may need from the system around them, handed over by `tools.catalog.build`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ class Services:
     """The running parts of a system; None where a part is not configured.
 
     A tool class takes what it needs in its class method `build(services)`; the parts are typed
-    `Any` because they live on floors above this one.
+    `Any` because they live on floors above this one. `mcp` and `channel` make theirs when they are
+    called, since their packages are heavy.
     """
 
     engine: Any = None
@@ -19,5 +20,6 @@ class Services:
     memory: Any = None
     scheduler: Any = None
     channel: Any = None
+    mcp: Callable[[], Any] | None = None
     allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
     config: Any = None
