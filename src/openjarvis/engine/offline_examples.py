@@ -13,6 +13,7 @@ from openjarvis.engine.offline_words import PREPOSITIONS, is_content, peel
 _ANY_DAY = date(2000, 1, 1)
 _LONGEST_SLOT = 60
 _LEAST_LITERAL = 2
+_LONGEST_NAME = 2  # in n-grams; a longer stretch holds more than a name
 _PIECE_OF = {
     Kind.CODE: "code",
     Kind.PATH: "path",
@@ -173,7 +174,18 @@ def _unspaced_span(request: Request, known: Container[str]) -> tuple[int, int] |
                 spans.append(span)
     placed = [span for span in spans if request.folded[: span[0]].endswith(_PLACES)]
     only = spans if len(spans) == 1 else placed
-    return only[0] if len(only) == 1 else None
+    return _owner(request.folded, *only[0]) if len(only) == 1 else None
+
+
+def _owner(folded: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return whose thing a stretch names (北京 in 北京的空气), or all of it when it is short."""
+    stretch = folded[start:end]
+    if owned := re.match(r"(.{2,}?)[的の].", stretch):
+        return start, start + len(owned[1])
+    if owner := re.search(r".(?:ของ|ที่|ใน)(.{2,})$", stretch):
+        return end - len(owner[1]), end
+    longest = _LONGEST_NAME * gram_size(stretch)
+    return (start, end) if len(stretch) <= longest else None
 
 
 def known_grams(run: Word, known: Container[str]) -> list[Word]:

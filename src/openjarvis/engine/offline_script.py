@@ -112,7 +112,7 @@ def words(folded: str) -> list[Word]:
 
 
 _SUFFIXES = (
-    ("ies", "y", 5),
+    ("ies", "", 5),
     ("ations", "at", 8),
     ("ation", "at", 7),
     ("ions", "", 7),
@@ -124,6 +124,7 @@ _SUFFIXES = (
     ("ed", "", 5),
     ("es", "", 5),
     ("s", "", 4),
+    ("y", "", 4),
 )
 
 

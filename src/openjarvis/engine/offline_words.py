@@ -23,7 +23,8 @@ FUNCTION_WORDS = _set(
     against between through during before after above below up down again once just only very too
     also more most much many few less least such same other another own now right still yet ever
     never always please thanks thank kindly hey hi hello ok okay yes s t re ve ll d m don doesn didn
-    isn one something somebody someone anything anybody everything nothing
+    isn lot lots bit kind sort thing things one
+    something somebody someone anything anybody everything nothing
     aren wasn weren won wouldn couldn shouldn let lets"""
 )
 
