@@ -1,8 +1,9 @@
 """Requests for the `offline` engine, each with the one call that is right, or none.
 
-`TUNED` rows were looked at while the engine was written; `HELD_OUT` rows were written at the same
-time and only counted. An expected `expression` is given by its value; a text that may be cut in
-several fair ways is given as a set.
+`TUNED` and `SECOND` were looked at while the engine was written. `HELD_OUT` was written together
+with `TUNED`, before the engine, and only counted; `LATE` was written after its last change. An
+expected `expression` is given by its value; a text that may be cut in several fair ways is given
+as a set.
 """
 
 from collections.abc import Mapping
@@ -506,7 +507,6 @@ SECOND = [
     Row("我应该读什么书？"),
 ]
 
-# Written after the last change to how the engine reads a request, and only counted.
 LATE = [
     Row("What's 12% of 950?", "calculator", {"expression": 114}),
     Row("Multiply 14 by 23", "calculator", {"expression": 322}),

@@ -5,6 +5,7 @@ never makes up an answer: what it says is a tool's result, or that there is nobo
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, ClassVar
@@ -27,7 +28,9 @@ HOW_TO_GET_ONE = (
 NOTICE = f"No language model answered: the offline engine only runs tools. {HOW_TO_GET_ONE}"
 """What a surface tells its user, in one line, when this engine was used."""
 
-_NONE_FITS = "No language model is available, and none of the tools fits this request."
+_NONE_FITS = (
+    "No language model is available, and none of the tools fits this request. What there is:"
+)
 _NO_TOOLS = "No language model is available, and there are no tools to run."
 _LONGEST_SENTENCE = 200
 
@@ -131,22 +134,16 @@ def _result(message: Message) -> str:
 def _what_there_is(specs: Sequence[ToolSpec]) -> str:
     if not specs:
         return f"{_NO_TOOLS} {HOW_TO_GET_ONE}"
-    lines = [f"- {spec.name}: {_first_sentence(spec.description)}".rstrip(": ") for spec in specs]
-    return "\n".join([f"{_NONE_FITS} What can be done without one:", *lines, HOW_TO_GET_ONE])
+    return "\n".join([_NONE_FITS, *map(_listed, specs), HOW_TO_GET_ONE])
 
 
-def _first_sentence(description: str) -> str:
-    flat = " ".join(description.split())
-    end = next(
-        (
-            at + 1
-            for at in range(len(flat))
-            if flat[at] in ".!?" and flat[at + 1 : at + 2] in (" ", "")
-        ),
-        len(flat),
-    )
-    sentence = flat[:end]
-    return sentence if len(sentence) <= _LONGEST_SENTENCE else f"{sentence[:_LONGEST_SENTENCE]}…"
+def _listed(spec: ToolSpec) -> str:
+    """Return a tool's name with the first sentence of its description."""
+    flat = " ".join((spec.description or "").split())
+    sentence = re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0]
+    if len(sentence) > _LONGEST_SENTENCE:
+        sentence = f"{sentence[:_LONGEST_SENTENCE]}…"
+    return f"- {spec.name}: {sentence}" if sentence else f"- {spec.name}"
 
 
 def _says(text: str) -> Reply:

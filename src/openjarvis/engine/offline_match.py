@@ -66,7 +66,8 @@ def match(request: Request, index: ToolIndex, rarity: Rarity) -> Match:
             continue
         capital = request.is_capital(word)
         feature = stem(word.text)
-        if is_content(word) and feature in index.vocabulary:
+        is_name = capital and bool(unknown) and _goes_on(unknown[-1], word, request.folded)
+        if is_content(word) and feature in index.vocabulary and not is_name:
             weight = index.vocabulary[feature] * rarity.of(feature)
             hits.append(Span(word.start, word.end, weight, capital))
         elif is_content(word) or (capital and len(word.text) > 1):
@@ -74,6 +75,11 @@ def match(request: Request, index: ToolIndex, rarity: Rarity) -> Match:
             owned = not capital and rarity.is_owned(feature)
             unknown.append(Span(word.start, word.end, weight * is_content(word), capital, owned))
     return Match(hits, _joined(unknown, request.folded))
+
+
+def _goes_on(name: Span, word: Word, folded: str) -> bool:
+    """Tell whether a word goes on with a name, as the second one of "Mexico City" does."""
+    return name.capital and folded[name.end : word.start] == " "
 
 
 def _match_run(
