@@ -109,7 +109,7 @@ def specs_of(definitions: Sequence[dict[str, Any]]) -> list[ToolSpec]:
 
 def _is_accepted(choice: Choice, spec: ToolSpec) -> bool:
     try:
-        Checker(spec.parameters, owner=spec.name).check(choice.arguments)
+        Checker(spec.parameters or {}, owner=spec.name).check(choice.arguments)
     except (ArgumentsError, ToolDefinitionError):
         return False
     return True

@@ -70,10 +70,7 @@ def _choice(request: Request, index: ToolIndex, rarity: Rarity) -> Choice | None
 
 def _score(filling: Filling, known: Match) -> float:
     """Return the share of the request that a tool accounts for."""
-    found = filling.evidence + sum(
-        hit.weight * (_INSIDE_A_TEXT if filling.is_used(hit.start, hit.end) else 1.0)
-        for hit in known.hits
-    )
+    found = filling.evidence + _weight_of_hits(filling, known)
     if found < _LEAST:
         return 0.0
     missed = sum(_left_over(filling, span) for span in known.unknown)
@@ -84,6 +81,13 @@ def _score(filling: Filling, known: Match) -> float:
     )
     vague = _PER_LOOSE_WORD * filling.loose + filling.doubt
     return found / (found + missed + stray + vague)
+
+
+def _weight_of_hits(filling: Filling, known: Match) -> float:
+    """Return what the known words weigh; those of a text count, less, when there are no others."""
+    inside = {hit for hit in known.hits if filling.is_used(hit.start, hit.end)}
+    outside = sum(hit.weight for hit in known.hits if hit not in inside)
+    return outside or _INSIDE_A_TEXT * sum(hit.weight for hit in inside)
 
 
 def _left_over(filling: Filling, span: Span) -> float:

@@ -60,6 +60,7 @@ def match(request: Request, index: ToolIndex, rarity: Rarity) -> Match:
     """Return what of a request a tool knows."""
     hits: list[Span] = []
     unknown: list[Span] = []
+    counted: set[str] = set()
     for word in request.words:
         if word.kind == "run":
             _match_run(request, word, index, rarity, hits, unknown)
@@ -68,8 +69,9 @@ def match(request: Request, index: ToolIndex, rarity: Rarity) -> Match:
         feature = stem(word.text)
         is_name = capital and bool(unknown) and _goes_on(unknown[-1], word, request.folded)
         if is_content(word) and feature in index.vocabulary and not is_name:
-            weight = index.vocabulary[feature] * rarity.of(feature)
+            weight = 0.0 if feature in counted else index.vocabulary[feature] * rarity.of(feature)
             hits.append(Span(word.start, word.end, weight, capital))
+            counted.add(feature)
         elif is_content(word) or (capital and len(word.text) > 1):
             weight = _NAME_WORD if capital else 1.0
             owned = not capital and rarity.is_owned(feature)

@@ -115,7 +115,8 @@ def _fill_text(filling: Filling, parameter: Parameter) -> bool:
     text = re.sub(r"(?i)[\s,]*\bplease[.!?]*$|[?!.。？！]+$", "", text).strip()
     if not text:
         return False
-    filling.doubt += bool(_NEW_THING.match(request.folded, start))
+    if word_before(request.folded, start) not in CONNECTORS:
+        filling.doubt += bool(_NEW_THING.match(request.folded, start))
     filling.doubt += bool(_QUESTION.search(request.folded, 0, start))
     filling.put(parameter, text, start, end, 0.0)
     inside = [span for span in filling.match.unknown if span.start < end and span.end > start]
