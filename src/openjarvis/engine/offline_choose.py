@@ -15,6 +15,7 @@ from openjarvis.engine.offline_follow import follow
 from openjarvis.engine.offline_index import ToolIndex, index_of
 from openjarvis.engine.offline_match import Match, Rarity, Span, match
 from openjarvis.engine.offline_request import Request
+from openjarvis.engine.offline_schema import Kind
 from openjarvis.engine.offline_script import Word
 from openjarvis.engine.offline_words import peel
 from openjarvis.toolkit.base import ToolSpec
@@ -74,8 +75,10 @@ def _score(filling: Filling, known: Match) -> float:
     if found < _LEAST:
         return 0.0
     missed = sum(_left_over(filling, span) for span in known.unknown)
+    # A number beside an expression says that the expression is not all that is to be computed.
+    computes = any(parameter.kind is Kind.EXPRESSION for parameter in filling.index.parameters)
     stray = sum(
-        _STRAY.get(piece.kind, 1.0)
+        1.0 if computes and piece.kind == "number" else _STRAY.get(piece.kind, 1.0)
         for piece in filling.request.pieces
         if not filling.is_used(piece.start, piece.end)
     )

@@ -173,8 +173,9 @@ def _unspaced_span(request: Request, known: Container[str]) -> tuple[int, int] |
             if span[1] > span[0]:
                 spans.append(span)
     placed = [span for span in spans if request.folded[: span[0]].endswith(_PLACES)]
-    only = spans if len(spans) == 1 else placed
-    return _owner(request.folded, *only[0]) if len(only) == 1 else None
+    if len(placed) == 1:
+        return placed[0]
+    return _owner(request.folded, *spans[0]) if len(spans) == 1 else None
 
 
 def _owner(folded: str, start: int, end: int) -> tuple[int, int] | None:

@@ -36,6 +36,7 @@ _PIECE = re.compile(
     rf"|(?<!{MARK})(?P<unspaced>{MARK}+\.[a-z][a-z0-9]{{1,4}}(?![a-z0-9_]))",
     re.DOTALL,
 )
+_DIGIT = 9
 _TRAILING = ".,;:!?)]}。，、！？）"
 
 
@@ -61,7 +62,7 @@ def pieces(text: str, folded: str, today: date) -> list[Piece]:
     numbers = [
         Piece("number", value, match.start(), match.end())
         for match in NUMBER.finditer(bare)
-        if (value := number_of(match[0])) is not None and _is_apart(bare, match)
+        if (value := number_of(match[0])) is not None and _is_apart(bare, match, value)
     ]
     return sorted([*found, *dates, *numbers], key=lambda piece: piece.start)
 
@@ -93,10 +94,10 @@ def _marked(text: str, folded: str) -> Any:
             yield Piece(kind, text[start:end], start, end)
 
 
-def _is_apart(folded: str, match: re.Match[str]) -> bool:
+def _is_apart(folded: str, match: re.Match[str], value: float) -> bool:
     """Tell whether a number is no part of a word; 一 and สอง are parts of many."""
     if not match[0][0].isascii():
-        return len(match[0]) > 1 or _beside_nothing(folded, match.start(), match.end())
+        return value > _DIGIT or _beside_nothing(folded, match.start(), match.end())
     before, after = folded[: match.start()][-1:], folded[match.end() :][:1]
     return not (before == "." or _is_latin(before) or (_is_latin(after) and match[0][-1].isalpha()))
 
