@@ -21,6 +21,7 @@ from openjarvis.engine.offline import HOW_TO_GET_ONE, NOTICE, OfflineEngine
 from openjarvis.toolkit.base import BaseTool, ToolSpec, openai_function
 from openjarvis.tools.calculator import CalculatorTool, safe_eval
 from openjarvis.tools.llm_tool import LLMTool
+from openjarvis.tools.think import ThinkTool
 
 TODAY = date(2026, 1, 15)
 ENGINE = OfflineEngine(today=lambda: TODAY)
@@ -76,6 +77,15 @@ def test_nine_of_ten_requests_get_the_call_that_is_right(
     ]
     print(f"{len(rows) - len(wrong)} of {len(rows)} right", *wrong, sep="\n")
     assert len(wrong) <= len(rows) / 10, wrong
+
+
+def test_no_tool_is_called_where_none_fits() -> None:
+    rows = [row for row in [*TUNED, *HELD_OUT, *SECOND, *LATE] if row.tool is None]
+
+    called_anyway = {row.request: called(reply_to(row.request, LATE_SPECS)) for row in rows}
+
+    assert len(rows) >= 20
+    assert [item for item in called_anyway.items() if item[1] is not None] == []
 
 
 def test_the_table_is_as_large_as_it_is_meant_to_be() -> None:
@@ -182,6 +192,42 @@ def test_a_tool_that_needs_a_model_is_neither_called_nor_listed() -> None:
     assert "- calculator" in reply["content"]
 
 
+@pytest.mark.parametrize(
+    ("request_text", "call"),
+    [
+        ("How is the air in Mexico City?", ("air_quality", {"city": "Mexico City"})),
+        ("Roll 2 dice with 20 sides", ("roll_dice", {"sides": 20, "count": 2})),
+        ("Turn it into 250 USD", None),
+        ("What time is it in Tokyo?", None),
+        ("Set the kitchen to 18 degrees", ("set_thermostat", {"room": "kitchen", "degrees": 18})),
+        ("Set the kitchen to 50 degrees", None),
+        ("Weather forecast for Oslo tomorrow", ("weather", {"city": "Oslo"})),
+        ("天气怎么样呢", None),
+        ("广西的天气怎么样呢", ("weather", {"city": "广西"})),
+    ],
+)
+def test_arguments_are_what_the_request_says_or_nothing_is_called(
+    request_text: str, call: tuple[str, dict[str, Any]] | None
+) -> None:
+    assert called(reply_to(request_text, LATE_SPECS)) == call
+
+
+def test_a_word_of_a_parameters_sample_is_still_a_value() -> None:
+    code = {"type": "string", "description": "currency code, e.g. USD"}
+    spec = _spec("rate", "Tell the exchange rate of a currency.", currency=code)
+
+    assert called(reply_to("exchange rate of USD", [spec])) == ("rate", {"currency": "USD"})
+    assert called(reply_to("exchange rate of bananas", [spec])) is None
+
+
+def test_a_tool_with_one_text_is_not_called_without_it() -> None:
+    spec = ThinkTool().spec
+    assert "required" not in spec.parameters
+
+    assert called(reply_to("Think about the door", [spec])) == ("think", {"thought": "the door"})
+    assert called(reply_to("Think", [spec])) is None
+
+
 @pytest.mark.parametrize("name", ["calculator", "sums", "werkzeug_7"])
 def test_a_calculator_is_known_by_its_spec_whatever_its_name(name: str) -> None:
     spec = replace(CalculatorTool().spec, name=name)
@@ -235,6 +281,24 @@ def test_arguments_that_the_schema_refuses_are_not_sent() -> None:
 
     assert called(reply_to("weather in Oslo", [spec])) == ("weather", {"city": "Oslo"})
     assert called(reply_to("weather in Singapore", [spec])) is None
+
+
+def test_a_number_is_for_the_argument_whose_word_follows_it() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "sides": {"type": "integer"},
+            "dice": {"type": "integer"},
+        },
+        "required": ["sides"],
+    }
+    spec = ToolSpec("roll", "Roll dice.", schema)
+
+    assert called(reply_to("Roll 2 dice with 20 sides", [spec])) == (
+        "roll",
+        {"dice": 2, "sides": 20},
+    )
+    assert called(reply_to("Roll 2 dice", [spec])) is None
 
 
 def test_two_arguments_of_one_enum_are_told_apart_by_the_words_before_them() -> None:
@@ -296,7 +360,10 @@ def test_a_text_past_the_part_that_is_read_is_kept_whole() -> None:
 
 
 def test_arithmetic_that_may_go_on_in_the_part_that_is_not_read_is_left_alone() -> None:
-    assert called(reply_to("1" + "+1" * 1_500)) is None
+    filler = "is" + " " * 1_993
+
+    assert called(reply_to(f"{filler}12+34")) == ("calculator", {"expression": "12+34"})
+    assert called(reply_to(f"{filler}12+345")) is None
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from openjarvis.engine.offline_index import index_of
 from openjarvis.engine.offline_schema import Kind, parameters_of
 from openjarvis.engine.offline_script import fold, stem, words
+from openjarvis.engine.offline_words import peel
 from openjarvis.toolkit.base import ToolSpec
 
 
@@ -150,3 +151,13 @@ def test_unspaced_runs_are_told_from_words() -> None:
         ("number", "3"),
         ("run", "北京"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [("请问北京怎么样呢", "问北京"), ("ที่ภูเก็ตไหมครับ", "ภูเก็ต"), ("的吗", ""), ("上海", "上海")],
+)
+def test_small_words_are_peeled_off_both_ends(text: str, rest: str) -> None:
+    start, end = peel(text, 0, len(text), opens=True)
+
+    assert text[start:end] == rest

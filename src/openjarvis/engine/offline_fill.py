@@ -5,7 +5,6 @@ are what is left of the request after them and after the words that the tool kno
 """
 
 import re
-from collections.abc import Iterable
 
 from openjarvis.engine.offline_extract import Piece, is_path
 from openjarvis.engine.offline_filling import Filling
@@ -38,10 +37,9 @@ def fill(request: Request, index: ToolIndex, match: Match) -> Filling | None:
     optional = [parameter for parameter in index.parameters if not parameter.required]
     for parameter in required:
         _fill_showing(filling, parameter)
-    _fill_numbers(filling, required)
     for parameter in optional:
         _fill_showing(filling, parameter)
-    _fill_numbers(filling, optional)
+    _fill_numbers(filling)
     missing = [parameter for parameter in required if filling.is_missing(parameter)]
     if any(parameter.kind not in (Kind.NAME, Kind.TEXT, Kind.PATH) for parameter in missing):
         return None
@@ -119,12 +117,13 @@ def _fill_list(filling: Filling, parameter: Parameter) -> None:
         filling.put(parameter, values, pieces[0].start, pieces[-1].end, _STRONG)
 
 
-def _fill_numbers(filling: Filling, parameters: Iterable[Parameter]) -> None:
+def _fill_numbers(filling: Filling) -> None:
     """Give each number to the argument whose words stand beside it.
 
     Required arguments then take the numbers that are left.
     """
-    wanting = [one for one in parameters if one.kind is Kind.NUMBER and filling.is_missing(one)]
+    numbers = [one for one in filling.index.parameters if one.kind is Kind.NUMBER]
+    wanting = [one for one in numbers if filling.is_missing(one)]
     pairs = [
         (_nearness(filling, parameter, piece), parameter, piece)
         for parameter in wanting
