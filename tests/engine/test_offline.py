@@ -195,9 +195,10 @@ def test_a_tool_that_needs_a_model_is_neither_called_nor_listed() -> None:
 @pytest.mark.parametrize(
     ("request_text", "call"),
     [
-        ("How is the air in Mexico City?", ("air_quality", {"city": "Mexico City"})),
+        ("Weather forecast for Mexico City", ("weather", {"city": "Mexico City"})),
         ("Roll 2 dice with 20 sides", ("roll_dice", {"sides": 20, "count": 2})),
         ("Turn it into 250 USD", None),
+        ("Set the kitchen to -18 degrees", None),
         ("What time is it in Tokyo?", None),
         ("Set the kitchen to 18 degrees", ("set_thermostat", {"room": "kitchen", "degrees": 18})),
         ("Set the kitchen to 50 degrees", None),
@@ -212,12 +213,26 @@ def test_arguments_are_what_the_request_says_or_nothing_is_called(
     assert called(reply_to(request_text, LATE_SPECS)) == call
 
 
-def test_a_word_of_a_parameters_sample_is_still_a_value() -> None:
+def test_the_sample_of_a_parameter_is_still_a_value_and_shows_what_values_look_like() -> None:
     code = {"type": "string", "description": "currency code, e.g. USD"}
-    spec = _spec("rate", "Tell the exchange rate of a currency.", currency=code)
+    spec = _spec("rate", "Tell the exchange rate of two currencies.", source=code, target=code)
 
-    assert called(reply_to("exchange rate of USD", [spec])) == ("rate", {"currency": "USD"})
-    assert called(reply_to("exchange rate of bananas", [spec])) is None
+    assert called(reply_to("exchange rate from USD to SEK", [spec])) == (
+        "rate",
+        {"source": "USD", "target": "SEK"},
+    )
+    assert called(reply_to("exchange rate from bananas to pears", [spec])) is None
+
+
+def test_a_text_that_could_be_anything_does_not_make_a_date_a_reminder() -> None:
+    day = {"type": "string", "format": "date"}
+    spec = _spec("remind", "Create a reminder for a day.", text={"type": "string"}, date=day)
+
+    assert called(reply_to("flights from Bangkok to Tokyo tomorrow", [spec])) is None
+    assert called(reply_to("Create a reminder to call Ann tomorrow", [spec])) == (
+        "remind",
+        {"text": "call Ann", "date": "2026-01-16"},
+    )
 
 
 def test_a_tool_with_one_text_is_not_called_without_it() -> None:

@@ -1,10 +1,14 @@
 """What is learned from the examples of a tool, and what kind each argument is of."""
 
+import time
+from datetime import date
 from typing import Any
 
 import pytest
 
+from openjarvis.engine.offline_choose import choose
 from openjarvis.engine.offline_index import index_of
+from openjarvis.engine.offline_request import read_request
 from openjarvis.engine.offline_schema import Kind, parameters_of
 from openjarvis.engine.offline_script import fold, stem, words
 from openjarvis.engine.offline_words import peel
@@ -58,6 +62,21 @@ def test_the_argument_of_an_example_is_no_word_of_the_tool() -> None:
 
     assert "rain" in index.vocabulary
     assert "london" not in index.vocabulary
+
+
+def test_an_example_with_many_arguments_cannot_slow_down_a_request_that_does_not_follow_it() -> (
+    None
+):
+    text = {"type": "string"}
+    names = "abcdefgh"
+    example = (" ".join(f"{name}1" for name in names) + " end", {n: f"{n}1" for n in names})
+    spec = spec_with("Join.", [example], **dict.fromkeys(names, text))
+    request = read_request("x " * 140, date(2026, 1, 15))
+    started = time.process_time()
+
+    choose(request, [spec])
+
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize("example", [None, 5, (), ("a",), ("", {}), ["x", {"y": None}], " "])

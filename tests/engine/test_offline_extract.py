@@ -43,6 +43,7 @@ def paths(*values: str) -> list[tuple[str, object]]:
         ("Bob@Example.org says", [("email", "Bob@Example.org")]),
         ("TH-1042, task-91bc", [("code", "TH-1042"), ("code", "task-91bc")]),
         ("1,250.5 THB, twenty one, ๑๒", [("number", 1250.5), ("number", 21), ("number", 12)]),
+        ("-18 or minus 5, 3-4", [("number", n) for n in (-18, -5, 3, 4)]),
         ("don't, and/or, e.g. the U.S., v1.2.3, seven eight", []),
         ("一下 สองแถว", []),
     ],

@@ -16,18 +16,14 @@ from openjarvis.core.registry import EngineRegistry
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import InferenceEngine, Reply, reply_calls
 from openjarvis.engine.offline_choose import Choice, choose
+from openjarvis.engine.offline_notice import HOW_TO_GET_ONE, NOTICE
 from openjarvis.engine.offline_request import read_request
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.check import ArgumentsError, Checker
 
-MODEL = "offline"
-HOW_TO_GET_ONE = (
-    "To get one, set OPENAI_API_KEY (or another provider's key), start a local server such as "
-    "Ollama, or name a GGUF file in the configuration; `jarvis engines` shows what is ready."
-)
-NOTICE = f"No language model answered: the offline engine only runs tools. {HOW_TO_GET_ONE}"
-"""What a surface tells its user, in one line, when this engine was used."""
+__all__ = ["HOW_TO_GET_ONE", "MODEL", "NOTICE", "OfflineEngine", "specs_of"]
 
+MODEL = "offline"
 _NONE_FITS = (
     "No language model is available, and none of the tools fits this request. What there is:"
 )

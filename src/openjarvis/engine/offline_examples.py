@@ -13,6 +13,7 @@ from openjarvis.engine.offline_words import PREPOSITIONS, is_content, peel
 _ANY_DAY = date(2000, 1, 1)
 _LONGEST_SLOT = 60
 _LEAST_LITERAL = 2
+_MOST_SLOTS = 3  # each multiplies the time that a request which does not fit can take
 _LONGEST_NAME = 2  # in n-grams; a longer stretch holds more than a name
 _PIECE_OF = {
     Kind.CODE: "code",
@@ -213,7 +214,7 @@ def _pattern(folded: str, slots: Sequence[Slot], kinds: dict[str, Kind]) -> re.P
         source += f"{_spaced(body[position : slot.start])}(?P<s{index}>{value})"
         position = slot.end
     literal += body[position:]
-    if len(re.findall(r"\w", literal)) < _LEAST_LITERAL:
+    if len(slots) > _MOST_SLOTS or len(re.findall(r"\w", literal)) < _LEAST_LITERAL:
         return None
     return re.compile(_OPENING + source + _spaced(body[position:]) + _CLOSING)
 

@@ -37,6 +37,7 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _DIGIT = 9
+_SIGN = re.compile(r"(?:(?<!\S)-|(?<!\w)minus |ลบ ?|负)$")
 _TRAILING = ".,;:!?)]}。，、！？）"
 
 
@@ -60,7 +61,7 @@ def pieces(text: str, folded: str, today: date) -> list[Piece]:
     dates = [Piece("date", day, day.start, day.end) for day in find_dates(bare, today)]
     bare = without(bare, dates)
     numbers = [
-        Piece("number", value, match.start(), match.end())
+        _number(bare, match, value)
         for match in NUMBER.finditer(bare)
         if (value := number_of(match[0])) is not None and _is_apart(bare, match, value)
     ]
@@ -92,6 +93,14 @@ def _marked(text: str, folded: str) -> Any:
             yield Piece("quoted", text[start:end].strip(), match.start(), match.end())
         elif end > start:
             yield Piece(kind, text[start:end], start, end)
+
+
+def _number(folded: str, match: re.Match[str], value: float) -> Piece:
+    """Return a number with its sign."""
+    sign = _SIGN.search(folded[: match.start()])
+    if sign is None:
+        return Piece("number", value, match.start(), match.end())
+    return Piece("number", -value, sign.start(), match.end())
 
 
 def _is_apart(folded: str, match: re.Match[str], value: float) -> bool:

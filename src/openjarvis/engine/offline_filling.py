@@ -8,6 +8,9 @@ from openjarvis.engine.offline_match import Match, Span
 from openjarvis.engine.offline_request import Request
 from openjarvis.engine.offline_schema import Parameter
 
+WEAK = 0.2
+"""What an argument adds to the evidence that shows little of what it is."""
+
 
 class Filling:
     """The arguments found so far, the places they were taken from, and how sure they are.

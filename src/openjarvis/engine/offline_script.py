@@ -1,4 +1,4 @@
-"""Text as the `offline` engine reads it: folded, cut into words, weighed by script.
+"""Text as the `offline` engine reads it: folded, cut into words, those cut to their stems.
 
 Folding keeps the length, so that a place in the folded text is the same place in the request.
 """

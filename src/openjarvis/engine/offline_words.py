@@ -41,7 +41,7 @@ CONNECTORS = _set("about for that on of to saying says say whether regarding ove
 PREPOSITIONS = _set("about for of in on at to from with by the a an into near called named is")
 
 PROHIBITIONS = re.compile(
-    r"\s*(?:please\s+)?(?:do\s*n[o']t\b|don't\b|never\b|不要|别|請勿|请勿|อย่า|ห้าม|no\s+hagas\b)"
+    r"\s*(?:please\s+)?(?:do\s*n[o']t\b|don't\b|never\b|不要|别|請勿|请勿|อย่า|ห้าม)"
 )
 
 # Unspaced scripts: what may open a request, link its parts, or close it. They are cut only off the
