@@ -7,16 +7,16 @@ are what is left of the request after them and after the words that the tool kno
 import re
 from string import ascii_letters
 
-from openjarvis.engine.offline_extract import Piece, is_path
-from openjarvis.engine.offline_filling import WEAK, Filling
-from openjarvis.engine.offline_index import ToolIndex, left_cues
-from openjarvis.engine.offline_match import Match
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_rest import fill_rest
-from openjarvis.engine.offline_schema import Kind, Parameter, name_words
-from openjarvis.engine.offline_script import stem, word_before
-from openjarvis.engine.offline_values import member_in, number_in, value_of
-from openjarvis.engine.offline_words import FUNCTION_WORDS
+from openjarvis.engine.offline.extract import Piece, is_path
+from openjarvis.engine.offline.filling import WEAK, Filling
+from openjarvis.engine.offline.index import ToolIndex, left_cues
+from openjarvis.engine.offline.match import Match
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.rest import fill_rest
+from openjarvis.engine.offline.schema import Kind, Parameter, name_words
+from openjarvis.engine.offline.script import stem, word_before
+from openjarvis.engine.offline.values import member_in, number_in, value_of
+from openjarvis.engine.offline.words import FUNCTION_WORDS
 
 _SHOWING = {
     Kind.EMAIL: ("email",),

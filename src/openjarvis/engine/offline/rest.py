@@ -6,14 +6,14 @@
 import re
 from collections.abc import Sequence
 
-from openjarvis.engine.offline_filling import WEAK, Filling
-from openjarvis.engine.offline_index import ToolIndex, left_cues
-from openjarvis.engine.offline_match import Span
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import MARK, Word, mark, stem, word_before
-from openjarvis.engine.offline_values import may_be
-from openjarvis.engine.offline_words import CONNECTORS, FUNCTION_WORDS, PREPOSITIONS, peel
+from openjarvis.engine.offline.filling import WEAK, Filling
+from openjarvis.engine.offline.index import ToolIndex, left_cues
+from openjarvis.engine.offline.match import Span
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import MARK, Word, mark, stem, word_before
+from openjarvis.engine.offline.values import may_be
+from openjarvis.engine.offline.words import CONNECTORS, FUNCTION_WORDS, PREPOSITIONS, peel
 
 _PHRASE = 4
 _NEW_THING = re.compile(r"\s*(?:me|us|a|an)\s")  # "write a poem": the poem is what is asked for

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from openjarvis.engine.offline_arithmetic_words import COMPUTING, Token, tokens
-from openjarvis.engine.offline_grammar import NoArithmeticError, Parser
-from openjarvis.engine.offline_script import is_unspaced
+from openjarvis.engine.offline.arithmetic_words import COMPUTING, Token, tokens
+from openjarvis.engine.offline.grammar import NoArithmeticError, Parser
+from openjarvis.engine.offline.script import is_unspaced
 
 _SIGNS = ("+", "-")
 _FOREIGN = re.compile(r"[\w:#@.,]")

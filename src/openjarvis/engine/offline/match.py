@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from math import log2
 from typing import NamedTuple
 
-from openjarvis.engine.offline_examples import cut, known_grams
-from openjarvis.engine.offline_index import ToolIndex
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_script import Word, gram_size, stem
-from openjarvis.engine.offline_words import is_content, peel
+from openjarvis.engine.offline.examples import cut, known_grams
+from openjarvis.engine.offline.index import ToolIndex
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.script import Word, gram_size, stem
+from openjarvis.engine.offline.words import is_content, peel
 
 _OWN = 1.0
 _NAME_WORD = 1.5  # a name that is not understood changes the question more than another word

@@ -7,9 +7,9 @@ import re
 from datetime import date
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_dates import find_dates
-from openjarvis.engine.offline_numbers import NUMBER, number_of
-from openjarvis.engine.offline_script import MARK, fold, is_unspaced, mark
+from openjarvis.engine.offline.dates import find_dates
+from openjarvis.engine.offline.numbers import NUMBER, number_of
+from openjarvis.engine.offline.script import MARK, fold, is_unspaced, mark
 
 _LETTER = r"[\w@+~-]"
 _LETTERS = r"[\w@+~./-]"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from openjarvis.engine.offline_script import fold, stem
+from openjarvis.engine.offline.script import fold, stem
 from openjarvis.toolkit.base import ToolSpec
 
 

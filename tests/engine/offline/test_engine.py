@@ -17,7 +17,8 @@ from openjarvis import llm
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import Reply
-from openjarvis.engine.offline import HOW_TO_GET_ONE, NOTICE, OfflineEngine
+from openjarvis.engine.offline.engine import OfflineEngine
+from openjarvis.engine.offline.notice import HOW_TO_GET_ONE, NOTICE
 from openjarvis.toolkit.base import BaseTool, ToolSpec, openai_function
 from openjarvis.tools.calculator import CalculatorTool, safe_eval
 from openjarvis.tools.llm_tool import LLMTool

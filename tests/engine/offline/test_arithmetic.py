@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openjarvis.engine.offline_arithmetic import find_expression
-from openjarvis.engine.offline_script import fold
+from openjarvis.engine.offline.arithmetic import find_expression
+from openjarvis.engine.offline.script import fold
 from openjarvis.tools.calculator import safe_eval
 
 

@@ -3,12 +3,12 @@
 import re
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_examples import Lesson, Slot
-from openjarvis.engine.offline_index import ToolIndex
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import fold
-from openjarvis.engine.offline_values import may_be, members_of, number_in, value_of
+from openjarvis.engine.offline.examples import Lesson, Slot
+from openjarvis.engine.offline.index import ToolIndex
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import fold
+from openjarvis.engine.offline.values import may_be, members_of, number_in, value_of
 
 _LONGEST_REQUEST = 300
 _LONGEST_NAME = 5

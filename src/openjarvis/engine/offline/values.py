@@ -4,12 +4,12 @@ import re
 from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_dates import FoundDate
-from openjarvis.engine.offline_extract import Piece
-from openjarvis.engine.offline_match import Span
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Parameter
-from openjarvis.engine.offline_script import fold, word_before
+from openjarvis.engine.offline.dates import FoundDate
+from openjarvis.engine.offline.extract import Piece
+from openjarvis.engine.offline.match import Span
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Parameter
+from openjarvis.engine.offline.script import fold, word_before
 
 
 class Member(NamedTuple):

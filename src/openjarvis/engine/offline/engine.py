@@ -15,13 +15,11 @@ from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import InferenceEngine, Reply, reply_calls
-from openjarvis.engine.offline_choose import Choice, choose
-from openjarvis.engine.offline_notice import HOW_TO_GET_ONE, NOTICE
-from openjarvis.engine.offline_request import read_request
+from openjarvis.engine.offline.choose import Choice, choose
+from openjarvis.engine.offline.notice import HOW_TO_GET_ONE
+from openjarvis.engine.offline.request import read_request
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.check import ArgumentsError, Checker
-
-__all__ = ["HOW_TO_GET_ONE", "MODEL", "NOTICE", "OfflineEngine", "specs_of"]
 
 MODEL = "offline"
 _NONE_FITS = (

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from openjarvis.engine.offline_choose import choose
-from openjarvis.engine.offline_index import index_of
-from openjarvis.engine.offline_request import read_request
-from openjarvis.engine.offline_schema import Kind, parameters_of
-from openjarvis.engine.offline_script import fold, stem, words
-from openjarvis.engine.offline_words import peel
+from openjarvis.engine.offline.choose import choose
+from openjarvis.engine.offline.index import index_of
+from openjarvis.engine.offline.request import read_request
+from openjarvis.engine.offline.schema import Kind, parameters_of
+from openjarvis.engine.offline.script import fold, stem, words
+from openjarvis.engine.offline.words import peel
 from openjarvis.toolkit.base import ToolSpec
 
 

@@ -5,10 +5,10 @@ from datetime import date
 
 import pytest
 
-from openjarvis.engine.offline_dates import find_dates
-from openjarvis.engine.offline_extract import is_path, pieces
-from openjarvis.engine.offline_numbers import NUMBER, literal_of, number_of
-from openjarvis.engine.offline_script import fold
+from openjarvis.engine.offline.dates import find_dates
+from openjarvis.engine.offline.extract import is_path, pieces
+from openjarvis.engine.offline.numbers import NUMBER, literal_of, number_of
+from openjarvis.engine.offline.script import fold
 
 TODAY = date(2026, 1, 15)  # a Thursday
 

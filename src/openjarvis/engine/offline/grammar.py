@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from openjarvis.engine.offline_arithmetic_words import Token
-from openjarvis.engine.offline_numbers import literal_of
+from openjarvis.engine.offline.arithmetic_words import Token
+from openjarvis.engine.offline.numbers import literal_of
 
 _MAX_DEPTH = 30
 _ATOM, _POWER, _UNARY, _PRODUCT, _SUM = range(5)

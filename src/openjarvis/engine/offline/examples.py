@@ -5,10 +5,10 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_request import Request, read_request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import Word, fold, gram_size, stem, word_before
-from openjarvis.engine.offline_words import PREPOSITIONS, is_content, peel
+from openjarvis.engine.offline.request import Request, read_request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import Word, fold, gram_size, stem, word_before
+from openjarvis.engine.offline.words import PREPOSITIONS, is_content, peel
 
 _ANY_DAY = date(2000, 1, 1)
 _LONGEST_SLOT = 60

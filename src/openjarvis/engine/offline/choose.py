@@ -8,16 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_examples import cut
-from openjarvis.engine.offline_fill import fill
-from openjarvis.engine.offline_filling import Filling
-from openjarvis.engine.offline_follow import follow
-from openjarvis.engine.offline_index import ToolIndex, index_of
-from openjarvis.engine.offline_match import Match, Rarity, Span, match
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind
-from openjarvis.engine.offline_script import Word
-from openjarvis.engine.offline_words import peel
+from openjarvis.engine.offline.examples import cut
+from openjarvis.engine.offline.fill import fill
+from openjarvis.engine.offline.filling import Filling
+from openjarvis.engine.offline.follow import follow
+from openjarvis.engine.offline.index import ToolIndex, index_of
+from openjarvis.engine.offline.match import Match, Rarity, Span, match
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind
+from openjarvis.engine.offline.script import Word
+from openjarvis.engine.offline.words import peel
 from openjarvis.toolkit.base import ToolSpec
 
 THRESHOLD = 0.5

@@ -2,7 +2,7 @@
 
 import re
 
-from openjarvis.engine.offline_script import HAN_GRAM, Word, gram_size
+from openjarvis.engine.offline.script import HAN_GRAM, Word, gram_size
 
 
 def _set(words: str) -> frozenset[str]:
