@@ -94,12 +94,16 @@ class McpConfig:
 
 @dataclass
 class ChannelConfig:
-    """`[channels.NAME]`: where messages go (an apprise URL) and, for Telegram, come from.
+    """`[channels.NAME]`: where messages go, and where they come from.
 
-    `${VARIABLE}` is filled in from the environment.
+    `url` is an apprise address; a Telegram one receives too. `listen` is the HOST:PORT of a webhook
+    that takes messages signed with `secret`. `${VARIABLE}` is filled in from the environment.
+    `attempts` is how often a message that was refused is sent.
     """
 
     url: str = field(default="", repr=False)
+    listen: str = ""
+    secret: str = field(default="", repr=False)
     timeout_seconds: float = 15.0
     attempts: int = 3
 

@@ -10,6 +10,7 @@ from typing import Any
 import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
+from openjarvis.channels.directory import Channels
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, nearest
 from openjarvis.core.events import EventBus
@@ -21,6 +22,7 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
+from openjarvis.mcp.servers import SEPARATOR, Server, configured_servers
 from openjarvis.toolkit.base import Tool
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.toolset import ToolSet
@@ -85,7 +87,32 @@ class System:
                 *(Path(folder) for folder in self._allowed_dirs),
             ],
             config=self.config,
+            mcp=(lambda: self.mcp) if self.mcp_servers else None,
+            channel=self.channels if self.config.channels else None,
         )
+
+    @cached_property
+    def mcp_servers(self) -> dict[str, Server]:
+        """The MCP servers that are configured, by name.
+
+        Raises:
+            ConfigError: when one cannot be read, or two share a name.
+        """
+        return configured_servers(self.config.mcp)
+
+    @cached_property
+    def mcp(self) -> Any:
+        """The configured MCP servers, as an `openjarvis.mcp.pool.ServerPool`.
+
+        Raises:
+            ConfigError: when the SDK is not installed.
+        """
+        return make_pool(self.mcp_servers, engine=self.engine, model=self.model)
+
+    @cached_property
+    def channels(self) -> Channels:
+        """The configured channels, as one."""
+        return Channels(self.config.channels)
 
     @cached_property
     def audit(self) -> AuditLog | None:
@@ -102,12 +129,24 @@ class System:
         Raises:
             UnknownToolError: when a name is no tool's.
         """
-        wanted = list(chosen)
+        wanted = self._with_mcp(list(chosen))
         named = [entry for entry in wanted if isinstance(entry, str)]
         dropped_in: dict[str, Tool] = {}
         if not all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
             dropped_in = {tool.spec.name: tool for tool in self.dropped_in.tools}
         return catalog.build(wanted, self.services, dropped_in)
+
+    def _with_mcp(self, wanted: list[Chosen]) -> list[Chosen]:
+        """Return the choice with the names of MCP servers' tools replaced by those tools."""
+        named = [one for one in wanted if isinstance(one, str) and self._is_of_server(one)]
+        if not named:
+            return wanted
+        own = [one for one in wanted if one not in named]
+        return [*own, *self.mcp.tools(named)]
+
+    def _is_of_server(self, name: str) -> bool:
+        server, separator, _ = name.partition(SEPARATOR)
+        return bool(separator) and server in self.mcp_servers and not ToolRegistry.contains(name)
 
     def executor(self, chosen: Iterable[Chosen], approve: Approver | None = None) -> ToolExecutor:
         """Return an executor of the chosen tools, as configured."""
@@ -160,6 +199,9 @@ class System:
             self.engine.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
+        for opened in ("mcp", "channels"):
+            if opened in self.__dict__:
+                self.__dict__[opened].close()
 
 
 def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> LoadReport:
@@ -167,6 +209,22 @@ def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> 
     taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
     usual = (Path("agent") / "tools", home() / "tools")
     return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+
+
+def make_pool(servers: dict[str, Server], **options: Any) -> Any:
+    """Return the pool of `servers`; the options are those of `ServerPool`.
+
+    Raises:
+        ConfigError: when the SDK is not installed.
+    """
+    try:
+        # The SDK is an extra, and takes a second to load: only where a server is configured.
+        from openjarvis.mcp.pool import ServerPool
+    except ImportError as error:
+        raise ConfigError(
+            f"MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]' ({error})"
+        ) from error
+    return ServerPool(servers, home() / "mcp", **options)
 
 
 def open_audit(config: JarvisConfig) -> AuditLog:

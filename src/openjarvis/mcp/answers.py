@@ -58,7 +58,7 @@ class Answers:
         finally:
             self._under_way.remove(context)
 
-    async def elicit(self, _: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+    async def elicit(self, context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Return the user's answer: a yes fills in what a yes can fill in, else it is a no."""
         if not isinstance(params, ElicitRequestFormParams):
             return ElicitResult(action="decline")
@@ -70,7 +70,7 @@ class Answers:
         return ElicitResult(action="accept", content=content)
 
     async def sample(
-        self, _: Any, params: CreateMessageRequestParams
+        self, context: Any, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
         """Return what our model answers to the server's messages."""
         messages = _messages(params)

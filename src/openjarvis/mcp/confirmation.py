@@ -127,9 +127,7 @@ class _Suspended:
             self._answer.set_result(_decision(answer))
 
 
-async def _asked_now(
-    context: ServerRequestContext[Any, Any], request: ToolCallRequest
-) -> Decision:
+async def _asked_now(context: ServerRequestContext[Any, Any], request: ToolCallRequest) -> Decision:
     if not request.spec.requires_confirmation:
         return None
     if not _can_ask(context):

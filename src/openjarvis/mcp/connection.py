@@ -18,12 +18,12 @@ from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp import Client
 from openjarvis._version import __version__
 from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
@@ -105,15 +105,20 @@ class Connection:
         """
         return self._submit(self._call(definition, arguments, context))
 
-    def close(self) -> None:
-        """End the connection and the server's process; calls under way are answered."""
+    def start_closing(self) -> None:
+        """Ask the connection to end, without waiting for it."""
         with self._lock:
             self._closed = True
-            thread, owner = self._thread, self._owner
+        if self._thread is not None:
+            with suppress(ServerUnavailable):
+                self._thread.submit(self._shut())
+
+    def close(self) -> None:
+        """End the connection and the server's process; calls under way are answered."""
+        self.start_closing()
+        thread, owner = self._thread, self._owner
         if thread is None or owner is None:
             return
-        with suppress(ServerUnavailable):
-            thread.submit(self._shut())
         if not thread.is_current():
             with suppress(TimeoutError):
                 owner.exception(_CLOSE_SECONDS)
@@ -259,14 +264,14 @@ class Connection:
         client = await self._connected()
         self._refuse_changed(definition)
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            count = f"{done:g}" if total is None else f"{done:g}/{total:g}"
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
             context.progress(shown(message, 500) if message else count)
 
         with self._answers.during(context):
             try:
                 return await client.call_tool(
-                    definition.remote_name, arguments, progress_callback=progress
+                    definition.remote_name, arguments, progress_callback=hear
                 )
             except MCPError as error:
                 raise self._failure(error) from error

@@ -58,6 +58,5 @@ class LoopThread:
                 task.cancel()
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor(1.0))
         finally:
             self._loop.close()

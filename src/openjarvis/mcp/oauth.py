@@ -1,4 +1,4 @@
-"""OAuth for servers that want a login: tokens kept for the next time, refreshed when they expire."""
+"""OAuth for servers that want a login: tokens are kept, and refreshed when they expire."""
 
 import asyncio
 import json
@@ -11,8 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
-from mcp.client.auth.oauth2 import AuthorizationCodeResult
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthToken,
+)
 
 from openjarvis._version import __version__
 from openjarvis.core.errors import ToolError
@@ -139,7 +143,7 @@ def oauth(
             redirect_uris=[f"http://127.0.0.1:{port}/callback"],  # type: ignore[list-item]
             grant_types=["authorization_code", "refresh_token"],
             response_types=["code"],
-            token_endpoint_auth_method="none",
+            token_endpoint_auth_method="none",  # noqa: S106 - a public client has no secret
         ),
         storage=TokenFile(folder / f"{server.name}.json"),
         redirect_handler=redirect,

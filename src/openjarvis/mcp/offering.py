@@ -26,9 +26,7 @@ def offered(spec: ToolSpec) -> Tool:
 
 def call_result(result: ToolResult) -> CallToolResult:
     """Return the result of a call; a failure is a result too, so that the model can read it."""
-    return CallToolResult(
-        content=[TextContent(text=result.content)], is_error=not result.success
-    )
+    return CallToolResult(content=[TextContent(text=result.content)], is_error=not result.success)
 
 
 def _description(spec: ToolSpec) -> str:

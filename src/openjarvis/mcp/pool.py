@@ -148,6 +148,8 @@ class ServerPool:
     def close(self) -> None:
         """End every connection and process."""
         for connection in self._connections.values():
+            connection.start_closing()
+        for connection in self._connections.values():
             connection.close()
 
     def _reached(self, server: str) -> Connection:
@@ -182,7 +184,7 @@ class ServerPool:
                     one.remote_name,
                     one.spec.name,
                 )
-                one = _changed(one)  # noqa: PLW2901 - offered in place of the listed one
+                one = _changed(one)
             offered.append(_PooledTool(self._connections[one.server], one))
         self._pins.pin(*(one for one in definitions if one.digest))
         return offered
@@ -245,9 +247,7 @@ def _stand_in(server: str, tool: str, error: ServerUnavailable) -> Definition:
 def _changed(definition: Definition) -> Definition:
     spec = definition.spec
     metadata = {**spec.metadata, "definition_changed": True}
-    return replace(
-        definition, spec=replace(spec, requires_confirmation=True, metadata=metadata)
-    )
+    return replace(definition, spec=replace(spec, requires_confirmation=True, metadata=metadata))
 
 
 def _auth(

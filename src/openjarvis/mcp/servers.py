@@ -1,7 +1,6 @@
 """Which servers there are: `[mcp.servers.NAME]`, and `mcpServers` files as other hosts use them."""
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from openjarvis.config import McpConfig, McpServerConfig
+from openjarvis.core.environment import filled
 from openjarvis.core.errors import ConfigError
 
 SEPARATOR = "__"
 """Stands between a server's name and its tool's."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_))*")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _LONGEST_NAME = 32
 _KINDS = ("stdio", "http", "sse")
 _ALIASES = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
@@ -53,16 +52,7 @@ class Server:
         )
 
     def _filled(self, text: str) -> str:
-        def value(found: re.Match[str]) -> str:
-            set_value = os.environ.get(found[1], found[2])
-            if set_value is None:
-                raise ConfigError(
-                    f"the MCP server {self.name!r} ({self.origin}) needs ${{{found[1]}}}, which is "
-                    "not set in the environment"
-                )
-            return set_value
-
-        return _VARIABLE.sub(value, text)
+        return filled(text, f"the MCP server {self.name!r} ({self.origin})")
 
 
 def configured_servers(config: McpConfig, origin: str = "[mcp.servers]") -> dict[str, Server]:

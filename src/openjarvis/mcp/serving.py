@@ -86,21 +86,18 @@ async def serve_http(
     await uvicorn.Server(config).serve(sockets=[bound])
 
 
-def http_app(
-    server: Server[Any], host: str, *, token: str = "", hosts: Sequence[str] = ()
-) -> App:
+def http_app(server: Server[Any], host: str, *, token: str = "", hosts: Sequence[str] = ()) -> App:
     """Return the ASGI application that `serve_http` runs."""
     names = [*_LOOPBACK, *hosts]
     if not _is_loopback(host):
         names += [socket.gethostname(), f"[{host}]" if ":" in host else host]
     allowed = [entry for name in names for entry in (name, f"{name}:*")]
+    schemes = ("http", "https")
     security = TransportSecuritySettings(
         allowed_hosts=allowed,
-        allowed_origins=[f"{scheme}://{entry}" for entry in allowed for scheme in ("http", "https")],
+        allowed_origins=[f"{scheme}://{entry}" for entry in allowed for scheme in schemes],
     )
-    app: App = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=security
-    )
+    app: App = server.streamable_http_app(streamable_http_path=PATH, transport_security=security)
     return _with_token(app, token) if token else app
 
 

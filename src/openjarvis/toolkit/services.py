@@ -11,8 +11,8 @@ class Services:
     """The running parts of a system; None where a part is not configured.
 
     A tool class takes what it needs in its class method `build(services)`; the parts are typed
-    `Any` because they live on floors above this one. `mcp` and `channel` make theirs when they are
-    called, since their packages are heavy.
+    `Any` because they live on floors above this one. `mcp` returns the pool of
+    servers when it is called: its package is heavy.
     """
 
     engine: Any = None
