@@ -59,7 +59,11 @@ class Confirmations:
         `hear` is told the progress of the call as long as this request of the host lasts.
         """
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return await perform(lambda request: _asked_now(context, request), hear)
+
+            async def ask(request: ToolCallRequest) -> Decision:
+                return await _asked_now(context, request)
+
+            return await perform(ask, hear)
         if params.request_state is not None:
             return await self._resumed(params, hear)
         can_ask = _can_ask(context) and len(self._waiting) < MAX_WAITING

@@ -59,6 +59,7 @@ class ServerPool:
         backoff: Backoff | None = None,
     ) -> None:
         self._pins = PinStore(folder / "pins.json")
+        self._told: set[str] = set()
         self._connections = {
             name: Connection(
                 server,
@@ -89,8 +90,7 @@ class ServerPool:
                 if tool != ALL:
                     found[name] = _stand_in(server, tool, error)
                 continue
-            for problem in listing.problems:
-                _log.warning("A tool is left out: %s", problem)
+            self._warn_of(listing.problems)
             found |= listing.tools if tool == ALL else {name: _one(listing, name)}
         return self._offered(list(found.values()))
 
@@ -172,6 +172,12 @@ class ServerPool:
             return closed
         except ToolError as error:
             raise ToolDefinitionError(str(error)) from None
+
+    def _warn_of(self, problems: Iterable[str]) -> None:
+        for problem in problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                _log.warning("A tool is left out: %s", problem)
 
     def _offered(self, definitions: list[Definition]) -> list[MCPToolAdapter]:
         offered: list[MCPToolAdapter] = []

@@ -33,7 +33,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 def listening_socket(address: str, token: str) -> socket.socket:
-    """Return a socket bound to HOST:PORT; port 0 takes a free one.
+    """Return a socket that listens on HOST:PORT; port 0 takes a free one.
 
     Raises:
         ConfigError: when the address cannot be had, or is not this machine's alone and there is no
@@ -55,6 +55,7 @@ def listening_socket(address: str, token: str) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, int(port)))
+        bound.listen()  # whoever is told the address may call at once
     except OSError as error:
         bound.close()
         raise ConfigError(f"{address} cannot be listened on: {error}") from error
