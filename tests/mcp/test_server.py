@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult
 
 from mcp import Client
@@ -186,7 +187,7 @@ def test_an_approval_cannot_be_used_for_other_arguments_or_twice() -> None:
                         allow_input_required=True,
                     )
                     said.append(text_of(done))
-                except Exception as error:
+                except MCPError as error:
                     said.append(str(error))
             return said
 

@@ -14,7 +14,7 @@ from openjarvis.core.errors import ConfigError
 SEPARATOR = "__"
 """Stands between a server's name and its tool's."""
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_))*")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-]))*")
 _LONGEST_NAME = 32
 _KINDS = ("stdio", "http", "sse")
 _ALIASES = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
@@ -93,8 +93,10 @@ def _fault(server: Server) -> str:
         )
     if server.kind not in _KINDS:
         return f"unknown transport {settings.transport!r}; there are {', '.join(_KINDS)}"
-    if server.kind == "stdio" and not settings.command:
+    if not settings.command and not settings.url:
         return "it has no `command` to start, and no `url` to call"
+    if server.kind == "stdio" and not settings.command:
+        return "the transport 'stdio' needs a `command`"
     if server.kind != "stdio" and not settings.url:
         return f"the transport {server.kind!r} needs a `url`"
     if settings.command and settings.url:

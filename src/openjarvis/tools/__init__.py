@@ -7,9 +7,9 @@ for _key, _module, _name in (
     ("calculator", "openjarvis.tools.calculator", "CalculatorTool"),
     ("file_read", "openjarvis.tools.file_read", "FileReadTool"),
     ("llm", "openjarvis.tools.llm_tool", "LLMTool"),
-    ("mcp_adapter", "openjarvis.tools.mcp_adapter", "MCPToolAdapter"),
-    ("channel_send", "openjarvis.tools.channel_tools", "ChannelSendTool"),
-    ("channel_list", "openjarvis.tools.channel_tools", "ChannelListTool"),
-    ("channel_status", "openjarvis.tools.channel_tools", "ChannelStatusTool"),
+    ("mcp_adapter", "openjarvis.mcp.adapter", "MCPToolAdapter"),
+    ("channel_send", "openjarvis.channels.tools", "ChannelSendTool"),
+    ("channel_list", "openjarvis.channels.tools", "ChannelListTool"),
+    ("channel_status", "openjarvis.channels.tools", "ChannelStatusTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
