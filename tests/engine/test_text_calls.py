@@ -96,6 +96,8 @@ def test_a_printed_call_is_found(text: str, before: str, calls: list[Any]) -> No
         # quoted as an example
         f"Write `<tool_call>{OSLO}</tool_call>` to call it.",
         f"Write `<tool_call>{OSLO}</tool_call>`",
+        f"Write `<tool_call>{OSLO}</tool_call>",
+        f"Write `[TOOL_CALLS] [{OSLO}]",
         f"<tool_call>{OSLO}</tool_call> is how a call looks.",
         f"```\n<tool_call>{OSLO}</tool_call>\n```",
         f"```\n<tool_call>{OSLO}</tool_call>",
