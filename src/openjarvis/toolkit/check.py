@@ -74,9 +74,11 @@ class Quotes:
     def text(self, text: str) -> str:
         """Return the beginning of `text`, one line, while there is room for it."""
         room = min(60, self._left)
-        self._left -= min(len(text), room)
-        shown = text[:room].encode("unicode_escape").decode() if not text.isprintable() else text
-        return shown[:room] + ("…" if len(text) > room or len(shown) > room else "")
+        shown = text[: room + 1]
+        if not shown.isprintable():
+            shown = shown.encode("unicode_escape").decode()
+        self._left -= min(len(shown), room)
+        return shown[:room] + ("…" if len(shown) > room else "")
 
 
 class Checker:
@@ -117,7 +119,7 @@ class Checker:
             if self.accepts(coerced):
                 return coerced
             errors = list(islice(self._errors(coerced), MAX_FAULTS + 1))
-        except (ValueError, LookupError) as error:  # no JSON: a set, a surrogate, another key
+        except ValueError as error:  # not JSON at all: another key than str, a set, a surrogate
             raise ArgumentsError([f"not JSON values: {str(error)[:80]}"]) from None
         except RecursionError:
             raise ArgumentsError(["nested too deeply"]) from None
@@ -235,8 +237,6 @@ def _properties_at(schema: dict[str, Any], path: Sequence[str | int]) -> dict[st
     at: Any = schema
     for step in path[:-1]:
         at = at.get(step, {}) if isinstance(at, dict) else at[int(step)]
-        if isinstance(at, dict) and str(at.get("$ref", "")).startswith("#/$defs/"):
-            at = schema.get("$defs", {}).get(at["$ref"].removeprefix("#/$defs/"), {})
     properties = at.get("properties") if isinstance(at, dict) else None
     return properties if isinstance(properties, dict) else {}
 
@@ -246,7 +246,7 @@ def _narrowed(error: Any) -> Iterator[Any]:
 
     `Address | None` given an object with a member missing should say which member.
     """
-    if error.kind.name in ("anyOf", "oneOfNotValid"):
+    if error.kind.name in ("anyOf", "oneOf"):
         meant = [
             branch
             for branch in error.kind.as_dict()["context"]
@@ -268,8 +268,8 @@ def _expected_types(error: Any) -> list[str]:
     kind, details = error.kind.name, error.kind.as_dict()
     if kind == "type":
         return list(details["types"])
-    if kind not in ("anyOf", "oneOfNotValid"):
-        return []
+    if kind not in ("anyOf", "oneOf") or not all(details["context"]):
+        return []  # where several branches of a `oneOf` fit, the type is not what is wrong
     types: list[str] = []
     for branch in details["context"]:
         for inner in branch:

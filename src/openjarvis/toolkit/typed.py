@@ -114,7 +114,7 @@ class TypedTool(SignatureTool):
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
             cls.tool_id = check_name(cls.name, cls.__qualname__)
-        if "run" in cls.__dict__ or "required" in cls.__dict__:
+        if hasattr(cls, "run"):
             _check_required(cls)  # what cannot be described is an error here, not at the first call
 
     @classmethod
