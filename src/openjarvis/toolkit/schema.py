@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +25,7 @@ Convert = Callable[[Any], Any]
 """Turns a checked JSON value into the annotated type, or raises `UnfitValue`."""
 
 _FIELD_DEFAULT = object()
+_REFERENCE = "#/$defs/"
 _PLAIN = {str: "string", bool: "boolean", NoneType: "null"}
 _SECTION = re.compile(
     r"^\s*(?:(Args|Arguments|Params|Parameters):\s*$|:param\s|Parameters\n\s*-{3,})", re.MULTILINE
@@ -308,34 +310,30 @@ def _is_json_scalar(value: Any) -> bool:
 
 
 def _hoist(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` with its `$defs` moved to those of the whole tool."""
+    """Return `schema` with its `$defs` moved to those of the whole tool.
+
+    They move together: where one name is taken by another definition, all get a number, since equal
+    definitions may still refer to different ones.
+    """
     own = schema.get("$defs")
     if not own:
         return dict(schema)
-    renamed = {name: _free_name(name, definition, definitions) for name, definition in own.items()}
+    for number in count(1):
+        renamed = {name: name if number == 1 else f"{name}_{number}" for name in own}
+        moved = {renamed[name]: _with_references(own[name], renamed) for name in own}
+        if all(definitions.get(name, moved[name]) == moved[name] for name in moved):
+            break
+    definitions.update(moved)
     rest = {key: value for key, value in schema.items() if key != "$defs"}
-    for name, definition in own.items():
-        definitions[renamed[name]] = _with_references(definition, renamed)
     return dict(_with_references(rest, renamed))
 
 
-def _free_name(name: str, definition: Any, taken: dict[str, Any]) -> str:
-    free, number = name, 2
-    while free in taken and taken[free] != definition:
-        free, number = f"{name}_{number}", number + 1
-    return free
-
-
 def _with_references(schema: Any, renamed: dict[str, str]) -> Any:
-    if all(old == new for old, new in renamed.items()):
-        return schema
+    if isinstance(schema, str):
+        name = schema.removeprefix(_REFERENCE)
+        return _REFERENCE + renamed[name] if name != schema and name in renamed else schema
     if isinstance(schema, list):
         return [_with_references(item, renamed) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: f"#/$defs/{renamed[value.removeprefix('#/$defs/')]}"
-        if key == "$ref" and isinstance(value, str) and value.removeprefix("#/$defs/") in renamed
-        else _with_references(value, renamed)
-        for key, value in schema.items()
-    }
+    if isinstance(schema, dict):
+        return {key: _with_references(value, renamed) for key, value in schema.items()}
+    return schema
