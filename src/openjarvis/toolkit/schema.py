@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.toolkit.check import ArgumentsError, Fault, Quotes, UnfitValue
 from openjarvis.toolkit.context import ToolContext
+from openjarvis.toolkit.definitions import hoisted
 
 _log = logging.getLogger("openjarvis.toolkit")
 
@@ -25,7 +25,6 @@ Convert = Callable[[Any], Any]
 """Turns a checked JSON value into the annotated type, or raises `UnfitValue`."""
 
 _FIELD_DEFAULT = object()
-_REFERENCE = "#/$defs/"
 _PLAIN = {str: "string", bool: "boolean", NoneType: "null"}
 _SECTION = re.compile(
     r"^\s*(?:(Args|Arguments|Params|Parameters):\s*$|:param\s|Parameters\n\s*-{3,})", re.MULTILINE
@@ -119,7 +118,7 @@ def signature_of(function: Callable[..., Any], owner: str) -> Signature:
         if default is _FIELD_DEFAULT:
             field_defaults[parameter.name] = partial(field.get_default, call_default_factory=True)
         described = _described(parameter.name, annotation, owner)
-        schema = _hoist(described.schema, definitions)
+        schema = hoisted(described.schema, definitions)
         if parameter.name in meanings and "description" not in schema:
             schema["description"] = meanings[parameter.name]
         if default is inspect.Parameter.empty:
@@ -239,7 +238,23 @@ def describe(annotation: Any) -> Described:
         # pydantic knows every annotation but a bare text, which is ours
         extras = [_field_with(extra) if isinstance(extra, str) else extra for extra in extras]
         return _by_pydantic(Annotated[(inner, *extras)])
+    if get_origin(annotation) in (Union, UnionType):
+        explained = _explained_as_a_whole(annotation)
+        if explained is not annotation:
+            return describe(explained)
     return _plain(annotation) or _by_pydantic(annotation)
+
+
+def _explained_as_a_whole(union: Any) -> Any:
+    """Return `Annotated[str, "text"] | None` as `Annotated[str | None, "text"]`."""
+    members: list[Any] = []
+    texts: list[str] = []
+    for member in get_args(union):
+        inner, *extras = get_args(member) if get_origin(member) is Annotated else (member,)
+        texts.extend(extra for extra in extras if isinstance(extra, str))
+        kept = [extra for extra in extras if not isinstance(extra, str)]
+        members.append(Annotated[(inner, *kept)] if kept else inner)
+    return Annotated[Union[tuple(members)], "; ".join(texts)] if texts else union  # noqa: UP007
 
 
 def _plain(annotation: Any) -> Described | None:
@@ -307,33 +322,3 @@ def _is_json_scalar(value: Any) -> bool:
     if type(value) is float:
         return math.isfinite(value)
     return type(value) in (str, int, bool)
-
-
-def _hoist(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` with its `$defs` moved to those of the whole tool.
-
-    They move together: where one name is taken by another definition, all get a number, since equal
-    definitions may still refer to different ones.
-    """
-    own = schema.get("$defs")
-    if not own:
-        return dict(schema)
-    for number in count(1):
-        renamed = {name: name if number == 1 else f"{name}_{number}" for name in own}
-        moved = {renamed[name]: _with_references(own[name], renamed) for name in own}
-        if all(definitions.get(name, moved[name]) == moved[name] for name in moved):
-            break
-    definitions.update(moved)
-    rest = {key: value for key, value in schema.items() if key != "$defs"}
-    return dict(_with_references(rest, renamed))
-
-
-def _with_references(schema: Any, renamed: dict[str, str]) -> Any:
-    if isinstance(schema, str):
-        name = schema.removeprefix(_REFERENCE)
-        return _REFERENCE + renamed[name] if name != schema and name in renamed else schema
-    if isinstance(schema, list):
-        return [_with_references(item, renamed) for item in schema]
-    if isinstance(schema, dict):
-        return {key: _with_references(value, renamed) for key, value in schema.items()}
-    return schema
