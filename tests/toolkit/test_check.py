@@ -1,6 +1,7 @@
 import copy
 import json
 import re
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
@@ -486,9 +487,13 @@ def test_a_schema_that_is_none_is_refused_with_its_owner(schema: Any, reason: st
         Checker(schema, owner="weather")
 
 
-def test_nothing_is_fetched_for_a_schema() -> None:
-    with pytest.raises(ToolDefinitionError, match=r"example\.com"):
-        Checker({"$ref": "https://example.com/s.json"}, owner="weather")
+def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
+    outside = tmp_path / "schema.json"
+    outside.write_text('{"type": "object"}')
+
+    for uri in (outside.as_uri(), "https://example.com/schema.json"):
+        with pytest.raises(ToolDefinitionError, match="leaves the schema, and nothing is fetched"):
+            Checker({"$ref": uri}, owner="weather")
 
 
 def test_any_thread_may_check() -> None:

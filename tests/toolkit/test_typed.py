@@ -272,8 +272,27 @@ def looped() -> list[Any]:
     return loop
 
 
-@pytest.mark.parametrize("value", [object(), print, looped(), b"\xff", {object(): 1}], ids=repr)
-def test_what_no_model_could_read_is_refused_in_words(value: Any) -> None:
+def deep() -> list[Any]:
+    nested: list[Any] = []
+    for _ in range(50_000):
+        nested = [nested]
+    return nested
+
+
+UNREADABLE: dict[str, Any] = {
+    "object": object(),
+    "function": print,
+    "loop": looped(),
+    "deep": deep(),
+    "bytes": b"\xff",
+    "keys": {object(): 1},
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_no_model_could_read_is_refused_in_words(kind: str) -> None:
+    value = UNREADABLE[kind]
+
     with pytest.raises(ToolError, match=rf"'t' returned {type(value).__name__}, which JSON cannot"):
         result_of("t", value)
 

@@ -279,9 +279,7 @@ def _expected_types(error: Any) -> list[str]:
 
 
 def _options(details: dict[str, Any]) -> str:
-    options = details.get("options", [])
-    if isinstance(options, str):  # the library gives them as JSON text
-        options = strict_json.loads(options)
+    options = details["options"]
     shown = ", ".join(
         repr(option) if isinstance(option, str) else strict_json.dumps(option)
         for option in options[:20]
