@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 from openjarvis.toolkit.context import ToolContext
 
@@ -20,6 +20,13 @@ class Stay:
     city: str
     begins: date
     nights: int = 1
+
+
+class Guest(TypedDict):
+    """Somebody who stays."""
+
+    name: str
+    age: NotRequired[int]
 
 
 def book(

@@ -7,6 +7,7 @@ import typing_extensions
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.toolkit.schema import describe
 from openjarvis.toolkit.typed_dicts import rebuilt
+from postponed_tools import Guest
 
 
 class Place(TypedDict):
@@ -78,6 +79,10 @@ def test_values_become_dicts_with_their_members_converted() -> None:
 @pytest.mark.parametrize("annotation", [int, list[int], Literal["a"], int | None, Any, "text"])
 def test_what_holds_no_typed_dict_is_returned_as_it_is(annotation: Any) -> None:
     assert rebuilt(annotation) == annotation
+
+
+def test_members_whose_annotations_are_text_keep_being_optional() -> None:
+    assert describe(list[Guest]).schema["$defs"]["Guest"]["required"] == ["name"]
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes it from typing there")
