@@ -143,6 +143,7 @@ def test_required_tells_the_model_to_fill_what_python_gives_a_default() -> None:
         required = ("unit", "text")
 
     assert Strict().spec.parameters["required"] == ["text", "unit"]
+    assert "default" not in Strict().spec.parameters["properties"]["unit"]
     assert WordCount().spec.parameters["required"] == ["text"]
     assert Strict().execute(text="a b").content == "2 words"
 

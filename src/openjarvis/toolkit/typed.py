@@ -136,8 +136,7 @@ class TypedTool(SignatureTool):
         """What a model and the executor know of this tool."""
         schema = self.signature.schema
         if self.required:
-            required = dict.fromkeys([*schema.get("required", ()), *self.required])
-            schema = {**schema, "required": list(required)}
+            schema = _with_required(schema, self.required)
         return ToolSpec(
             name=self.name,
             description=inspect.getdoc(type(self)) or "",
@@ -162,6 +161,16 @@ def _class_signature(cls: type[TypedTool]) -> Signature:
     if not callable(run):
         raise ToolDefinitionError(f"{cls.__qualname__}: `run` must be a method.")
     return signature_of(run.__get__(object(), cls), f"{cls.__qualname__}.run")
+
+
+def _with_required(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return `schema` with `names` required, and so without a default."""
+    properties = {
+        name: {key: value for key, value in of.items() if key != "default"} if name in names else of
+        for name, of in schema["properties"].items()
+    }
+    required = list(dict.fromkeys([*schema.get("required", ()), *names]))
+    return {**schema, "properties": properties, "required": required}
 
 
 def _check_required(cls: type[TypedTool]) -> None:
