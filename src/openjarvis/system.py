@@ -222,7 +222,7 @@ def make_pool(servers: dict[str, Server], **options: Any) -> Any:
         from openjarvis.mcp.pool import ServerPool
     except ImportError as error:
         raise ConfigError(
-            f"MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]' ({error})"
+            "MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]'."
         ) from error
     return ServerPool(servers, home() / "mcp", **options)
 

@@ -1,6 +1,4 @@
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +7,7 @@ from channel_server import ServiceServer
 from openjarvis.channels.base import ChannelMessage, ChannelStatus
 from openjarvis.channels.telegram import TelegramChannel
 from openjarvis.config import ChannelConfig
+from waiting import eventually
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 
@@ -31,13 +30,6 @@ def message(number: int, chat: int, text: str) -> dict[str, Any]:
             "text": text,
         },
     }
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        threading.Event().wait(0.02)
-    return holds()
 
 
 def test_a_message_reaches_the_handler_and_its_answer_the_chat(

@@ -8,6 +8,7 @@ from mcp_servers import OpenPool, misbehaving
 from openjarvis.core.types import ToolCall
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import Outcome
+from openjarvis.execution.trip import Run
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.services import Services
 from openjarvis.tools.mcp_adapter import MCPToolAdapter
@@ -142,7 +143,7 @@ def test_mcp_adapter_needs_a_confirmation_and_servers() -> None:
     tool = MCPToolAdapter.build(Services())
 
     executor = ToolExecutor([tool])
-    done, record = executor.perform(ToolCall("1", "mcp_adapter", '{"server": "a"}'), executor._run)
+    done, record = executor.perform(ToolCall("1", "mcp_adapter", '{"server": "a"}'), Run())
 
     assert record.outcome is Outcome.DENIED
     assert not done.success

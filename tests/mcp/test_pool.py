@@ -1,8 +1,8 @@
 import asyncio
 import json
+import subprocess
+import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,16 +15,7 @@ from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.trip import Run
 from openjarvis.mcp.servers import Server
 from openjarvis.testing import ScriptedEngine, says
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
-    """Ask again and again whether something holds that another process brings about."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        threading.Event().wait(0.02)
-    return True
+from waiting import eventually
 
 
 def test_a_tool_of_a_server_is_called_by_its_prefixed_name(open_pool: OpenPool) -> None:
@@ -308,3 +299,47 @@ def test_any_thread_may_close_and_more_than_once(open_pool: OpenPool) -> None:
 
     assert not any(closer.is_alive() for closer in closers)
     pool.close()
+
+
+def test_a_question_that_may_be_of_either_of_two_approvers_is_declined(
+    open_pool: OpenPool,
+) -> None:
+    pool = open_pool(misbehaving(elicitation=True, confirm=False))
+    executor = ToolExecutor(pool.tools(["bad__ask", "bad__hang"]))
+    waiting = threading.Thread(
+        target=executor.perform,
+        args=(ToolCall("1", "bad__hang", "{}"), Run(approve=lambda request: True)),
+        daemon=True,
+    )
+    heard: list[str] = []
+
+    waiting.start()
+    assert eventually(lambda: len(pool._connections["bad"]._answers._under_way) == 1)
+    asked = executor.perform(
+        ToolCall("2", "bad__ask", "{}"),
+        Run(approve=lambda request: heard.append(request.name) or True),
+    )
+
+    assert json.loads(asked.result.content) == {"action": "decline"}
+    assert heard == ["bad__ask"]
+    pool.close()
+    waiting.join(15)
+
+
+def test_a_program_that_does_not_close_ends_without_a_trace(tmp_path: Path) -> None:
+    script = tmp_path / "careless.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "from mcp_servers import misbehaving, run\n"
+        "from openjarvis.mcp.pool import ServerPool\n"
+        f"pool = ServerPool({{'bad': misbehaving()}}, Path({str(tmp_path)!r}))\n"
+        "print(run(pool, 'bad__echo', {'text': 'hi'}).content)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.returncode, done.stdout) == (0, "echo: hi\n")
+    assert "Traceback" not in done.stderr

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,26 @@ def test_lines_that_are_no_protocol_do_not_end_the_server(tmp_path: Path) -> Non
     assert [line["result"]["serverInfo"]["name"] for line in lines if line.get("id") == 1] == [
         "openjarvis"
     ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_while_it_waits_for_its_host(tmp_path: Path, number: int) -> None:
+    process = subprocess.Popen(
+        command(tmp_path),
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    process.stdin.write(json.dumps(ping).encode() + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+
+    process.send_signal(number)
+
+    assert process.wait(15) == 128 + number
+    process.stdin.close()
+    process.stdout.close()

@@ -1,15 +1,19 @@
 import json
-import time
 from pathlib import Path
 from threading import Thread
+from typing import Annotated
 
 import httpx2
 import pytest
+from mcp.server import MCPServer
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import BaseModel
 
 from mcp_servers import OpenPool, run
 from mcp_web import Authority, echoing, free_port, served, wanting_a_login
 from openjarvis.config import McpServerConfig
 from openjarvis.mcp.servers import Server
+from waiting import eventually
 
 
 def web(port: int, path: str = "mcp", **settings: object) -> Server:
@@ -43,10 +47,7 @@ def test_a_server_that_comes_back_is_called_again(open_pool: OpenPool) -> None:
     assert away.content.startswith("unavailable: ")
 
     with served(echoing().streamable_http_app(), port):
-        deadline = time.monotonic() + 15
-        while not run(pool, "web__echo", {"text": "hi"}).success:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
         pool.close()
 
 
@@ -96,3 +97,36 @@ def test_a_spoilt_token_file_means_to_log_in_again(
         pool = open_pool(web(port, oauth=True))
         assert "jarvis mcp login web" in pool.statuses()[0].reason
         pool.close()
+
+
+class Sure(BaseModel):
+    sure: bool
+
+
+async def confirmed(text: str) -> Elicit[Sure]:
+    return Elicit(f"Say {text}?", Sure)
+
+
+def asking_first() -> MCPServer:
+    """Return a server of the newer era, whose question comes as the answer of the call."""
+    server = MCPServer("web")
+
+    @server.tool()
+    async def ask(text: str, answer: Annotated[Sure, Resolve(confirmed)]) -> str:
+        return f"{text}: {answer.sure}"
+
+    return server
+
+
+def test_a_question_of_the_newer_era_is_decided_by_the_approver(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(asking_first().streamable_http_app(), port):
+        pool = open_pool(web(port, elicitation=True))
+        allowed = run(pool, "web__ask", {"text": "hi"})
+        denied = run(pool, "web__ask", {"text": "hi"}, approve=lambda one: one.name == "web__ask")
+        protocol = pool.statuses()[0].protocol
+        pool.close()
+
+    assert protocol >= "2026"
+    assert allowed.content == "hi: True"
+    assert not denied.success

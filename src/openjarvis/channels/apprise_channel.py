@@ -100,7 +100,7 @@ class AppriseChannel(BaseChannel):
             from apprise import Apprise
         except ImportError as error:
             raise ChannelError(
-                "Channels need the extra `channels`: pip install 'openjarvis[channels]'"
+                "Channels need the extra `channels`: pip install 'openjarvis[channels]'."
             ) from error
         plugin = Apprise.instantiate(address, suppress_exceptions=True)
         if plugin is None:

@@ -8,7 +8,7 @@ from typing import Any
 import openjarvis.channels  # noqa: F401 - announces the kinds to the registry
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus, Handler
 from openjarvis.config import ChannelConfig
-from openjarvis.core.errors import ConfigError, nearest
+from openjarvis.core.errors import ConfigError, did_you_mean
 from openjarvis.core.registry import ChannelRegistry
 
 
@@ -80,11 +80,10 @@ class Channels(BaseChannel):
     def _one(self, name: str) -> Any:
         found = self.each.get(name)
         if found is None:
-            near = nearest(name, list(self.each))
-            hint = f"did you mean {near!r}? " if near else ""
+            known = list(self.each)
             raise ChannelError(
-                f"There is no channel {name[:80]!r}; {hint}there are "
-                f"{', '.join(self.each) or 'none'}."
+                f"There is no channel {name[:80]!r}; {did_you_mean(name, known)}there are "
+                f"{', '.join(known) or 'none'}."
             )
         return found
 

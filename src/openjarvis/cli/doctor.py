@@ -8,12 +8,14 @@ from typing import NamedTuple
 import click
 
 from openjarvis._version import __version__
+from openjarvis.channels.directory import Channels
 from openjarvis.cli.options import json_option
 from openjarvis.cli.render import show, show_json
 from openjarvis.config import config_path, load_config
 from openjarvis.core.errors import ConfigError
 from openjarvis.engine.discovery import OFFLINE, engine_statuses
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.mcp.servers import configured_servers
 from openjarvis.system import load_tool_folders, open_audit
 from openjarvis.tools import catalog
 
@@ -30,7 +32,9 @@ class Check(NamedTuple):
 @json_option
 def doctor(as_json: bool) -> None:
     """Check this installation; exit code 1 when something needs attention."""
-    checks = [_looked_at(check) for check in (_python, _config, _engine, _tools, _audit)]
+    checks = [
+        _looked_at(check) for check in (_python, _config, _engine, _tools, _mcp, _channels, _audit)
+    ]
     if as_json:
         show_json([check._asdict() for check in checks])
     else:
@@ -71,6 +75,16 @@ def _tools() -> Check:
     found = f"{len(catalog.names())} built in, {len(report.tools)} dropped in"
     problems = "; ".join(map(str, report.problems))
     return Check("tools", not problems, f"{found}. {problems}" if problems else found)
+
+
+def _mcp() -> Check:
+    servers = configured_servers(load_config().mcp)
+    return Check("mcp", True, f"{len(servers)} servers; 'jarvis mcp list' shows how they stand")
+
+
+def _channels() -> Check:
+    names = Channels(load_config().channels).list_channels()
+    return Check("channels", True, f"{len(names)}; 'jarvis channels status' checks them")
 
 
 def _audit() -> Check:

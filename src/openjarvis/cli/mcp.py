@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import webbrowser
 from dataclasses import replace
 from typing import Any
@@ -67,14 +68,13 @@ def serve(
     made = server.make_server(system.executor(chosen), approve)
     try:
         if http is None:
+            _leave_on_signals(system)
             asyncio.run(serving.serve_stdio(made))
         else:
             token = os.environ.get(TOKEN_VARIABLE, "")
             bound = serving.listening_socket(http, token)
             notice(f"Serving {len(chosen)} tools at {serving.url_of(bound)}")
             asyncio.run(serving.serve_http(made, bound, token=token, hosts=hosts))
-    except KeyboardInterrupt:
-        notice("Stopped.")
     finally:
         system.close()
 
@@ -130,6 +130,17 @@ def login(name: str) -> None:
     show(f"Logged in to {name}: {len(status.tools)} tools.")
 
 
+def _leave_on_signals(system: System) -> None:
+    """End on Ctrl-C and the like: a read of stdin that waits could not be interrupted otherwise."""
+
+    def leave(number: int, _: Any) -> None:
+        system.close()
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+
+
 def read_only_names(system: System) -> list[str]:
     """Return the tools that only read and need no model: what is offered unless tools are named."""
     names = catalog.names({tool.spec.name: tool for tool in system.dropped_in.tools})
@@ -167,7 +178,7 @@ def _server_modules() -> tuple[Any, Any]:
         from openjarvis.mcp import server, serving
     except ImportError as error:
         raise ConfigError(
-            f"Serving needs the extra `mcp`: pip install 'openjarvis[mcp]' ({error})"
+            "Serving needs the extra `mcp`: pip install 'openjarvis[mcp]'."
         ) from error
     return server, serving
 

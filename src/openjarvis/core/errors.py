@@ -67,6 +67,12 @@ def invalid_request(message: str) -> LLMError:
     return LLMError(LLMErrorCode.INVALID_REQUEST, message, 400)
 
 
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return "did you mean 'x'? " where an entry of `known` is near to `name`, else ""."""
+    near = nearest(name, known)
+    return f"did you mean {near!r}? " if near else ""
+
+
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the entry of `known` that `name` was probably meant to be, or None."""
     matches = get_close_matches(name[:200].lower(), [entry.lower() for entry in known], n=1)

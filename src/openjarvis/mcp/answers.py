@@ -6,6 +6,7 @@ the approver of the call that is under way; where nobody can decide, the answer 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from uuid import uuid4
 
@@ -38,6 +39,7 @@ from openjarvis.toolkit.context import ToolContext
 
 MAX_SAMPLED_TOKENS = 4_096
 _LONGEST_SHOWN = 2_000
+_asking: "ContextVar[tuple[Answers, ToolContext] | None]" = ContextVar("asking", default=None)
 
 
 class Answers:
@@ -47,16 +49,19 @@ class Answers:
         self._server = server
         self._engine = engine
         self._model = model
-        self._under_way: list[ToolContext] = []
+        self._under_way: dict[object, ToolContext] = {}
 
     @contextmanager
     def during(self, context: ToolContext) -> Iterator[None]:
         """Let the approver of `context` decide what the server asks inside this block."""
-        self._under_way.append(context)
+        call = object()
+        self._under_way[call] = context
+        here = _asking.set((self, context))
         try:
             yield
         finally:
-            self._under_way.remove(context)
+            _asking.reset(here)
+            del self._under_way[call]
 
     async def elicit(self, context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Return the user's answer: a yes fills in what a yes can fill in, else it is a no."""
@@ -110,7 +115,7 @@ class Answers:
         )
 
     async def _refusal(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
-        context = self._under_way[-1] if self._under_way else ToolContext()
+        context = self._context()
         approver: Approver | None = context.approve
         if approver is None:
             return NOBODY_TO_ASK
@@ -133,6 +138,20 @@ class Answers:
             return await asked_async(approver, request)
         refusal: Denied | None = await run_in_worker(lambda: asked(approver, request))
         return refusal
+
+    def _context(self) -> ToolContext:
+        """Return the call that the server asks for.
+
+        In the newer era its question comes as the call's answer. In the older one it comes by
+        itself: where calls with several approvers are under way, nobody can say whose it is.
+        """
+        asking = _asking.get()
+        if asking is not None and asking[0] is self:
+            return asking[1]
+        under_way = list(self._under_way.values())
+        if len({id(one.approve) for one in under_way}) == 1:
+            return under_way[-1]
+        return ToolContext()
 
 
 def _agreed(schema: dict[str, Any]) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from openjarvis.core.errors import ToolDefinitionError, ToolError, nearest
+from openjarvis.core.errors import ToolDefinitionError, ToolError, did_you_mean
 from openjarvis.core.types import ToolResult
 from openjarvis.mcp.adapter import MCPToolAdapter
 from openjarvis.mcp.answers import Answers
@@ -155,11 +155,10 @@ class ServerPool:
     def _reached(self, server: str) -> Connection:
         connection = self._connections.get(server)
         if connection is None:
-            near = nearest(server, list(self._connections))
-            hint = f"did you mean {near!r}? " if near else ""
+            known = list(self._connections)
             raise ToolError(
-                f"There is no MCP server {server!r}; {hint}configured are "
-                f"{', '.join(self._connections) or 'none'}."
+                f"There is no MCP server {server!r}; {did_you_mean(server, known)}configured are "
+                f"{', '.join(known) or 'none'}."
             )
         return connection
 
@@ -229,10 +228,11 @@ def _split(name: str) -> tuple[str, str]:
 def _one(listing: Listing, name: str) -> Definition:
     found = listing.tools.get(name)
     if found is None:
-        near = nearest(name, list(listing.tools))
-        hint = f"did you mean {near!r}? " if near else ""
-        known = ", ".join(list(listing.tools)[:50]) or "none"
-        raise ToolDefinitionError(f"Unknown tool {name!r}: {hint}There are {known}.")
+        known = list(listing.tools)
+        raise ToolDefinitionError(
+            f"Unknown tool {name!r}: {did_you_mean(name, known)}There are "
+            f"{', '.join(known[:50]) or 'none'}."
+        )
     return found
 
 
