@@ -1,5 +1,6 @@
 """The configuration: a TOML file read into typed settings, every mistake named with its line."""
 
+import math
 import os
 import re
 import tomllib
@@ -11,6 +12,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 from openjarvis.core.errors import ConfigError, nearest
 
 _NOT_A_KEY = {"is_key": False}
+_LONGEST_WAIT = 86_400.0
+
+
+def _between(least: float, most: float, default: Any) -> Any:
+    """Return the field of a number that a configuration file may set to `least` … `most`."""
+    return field(default=default, metadata={"least": least, "most": most})
 
 
 @dataclass
@@ -20,8 +27,8 @@ class EngineConfig:
     default: str = ""
     model: str = ""
     openai_base_url: str = ""
-    openai_api_key: str = ""
-    timeout_seconds: float = 120.0
+    openai_api_key: str = field(default="", repr=False)
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 120.0)
 
 
 @dataclass
@@ -30,9 +37,9 @@ class AgentConfig:
 
     default: str = ""
     system_prompt: str = ""
-    max_turns: int = 10
-    temperature: float = 0.7
-    max_tokens: int = 1024
+    max_turns: int = _between(1, math.inf, 10)
+    temperature: float = _between(0, 2, 0.7)
+    max_tokens: int = _between(1, math.inf, 1024)
 
 
 @dataclass
@@ -45,8 +52,8 @@ class ToolsConfig:
 
     directories: list[str] = field(default_factory=list)
     allowed_dirs: list[str] = field(default_factory=list)
-    default_timeout_seconds: float = 30.0
-    max_result_chars: int = 32_000
+    default_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
+    max_result_chars: int = _between(100, math.inf, 32_000)
     mask_errors: bool = False
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -96,7 +103,8 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     """Return the configuration in `path`, by default in `config_path()`; without a file, defaults.
 
     Raises:
-        ConfigError: when the file cannot be read, or a key is unknown or of another type.
+        ConfigError: when the file cannot be read, a key is unknown, or its value is of another type
+            or out of bounds.
     """
     where = config_path() if path is None else Path(path).expanduser()
     is_named = path is not None or bool(os.environ.get("OPENJARVIS_CONFIG"))
@@ -131,6 +139,7 @@ class _Reader:
         for key, value in table.items():
             if key in known and key != "sections":
                 values[key] = self._value(hints[key], value, (*place, key))
+                self._check_bounds(known[key].metadata, values[key], (*place, key))
             elif "sections" in known and isinstance(value, dict):
                 values.setdefault("sections", {})[key] = value
             else:
@@ -152,6 +161,15 @@ class _Reader:
         if type(value) is not (get_origin(expected) or expected):
             raise self._wrong(place, _word(get_origin(expected) or expected), value)
         return value
+
+    def _check_bounds(
+        self, bounds: Mapping[str, float], value: Any, place: tuple[str, ...]
+    ) -> None:
+        if not bounds or bounds["least"] <= value <= bounds["most"]:
+            return
+        least, most = bounds["least"], bounds["most"]
+        wanted = f"at least {least:g}" if math.isinf(most) else f"{least:g} to {most:g}"
+        raise self._error(place, f"expected {wanted}, got {value}.")
 
     def _unknown(self, key: str, known: list[str], place: tuple[str, ...]) -> ConfigError:
         near = nearest(key, known)
