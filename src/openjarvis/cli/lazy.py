@@ -78,6 +78,8 @@ def _failure(error: Exception) -> "Failure":
         return Failure(str(error), 2)
     if isinstance(error, LLMError):
         return Failure(str(error), 2 if error.code is LLMErrorCode.INVALID_REQUEST else 1)
+    if type(error) is RuntimeError:  # what `Jarvis` raises is a sentence already
+        return Failure(str(error), 1)
     # An engine or an agent may be anybody's and may raise anything.
     return Failure(
         f"{type(error).__name__}: {error} (jarvis --verbose … shows where it was raised.)", 1
