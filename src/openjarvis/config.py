@@ -29,6 +29,7 @@ class EngineConfig:
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)
     timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 120.0)
+    max_retries: int = _between(0, 100, 2)
 
 
 @dataclass

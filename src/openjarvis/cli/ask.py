@@ -18,7 +18,7 @@ from openjarvis.cli.options import (
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline import NOTICE
+from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.sdk import Jarvis
 from openjarvis.system import UnknownAgentError, agent_class, get_engine
 

@@ -29,7 +29,8 @@ from openjarvis.core.strict_json import JSONRefused, dumps, loads
 from openjarvis.core.types import ToolCall
 from openjarvis.dropins.check import Level, judge
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline import HOW_TO_GET_ONE, OfflineEngine
+from openjarvis.engine.offline.engine import OfflineEngine
+from openjarvis.engine.offline.notice import HOW_TO_GET_ONE
 from openjarvis.execution.trip import Run
 from openjarvis.system import System, get_engine
 from openjarvis.toolkit.base import BaseTool, openai_function
