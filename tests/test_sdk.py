@@ -1,4 +1,5 @@
 import asyncio
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -277,6 +278,15 @@ class TestConfiguration:
     def test_the_version_is_told(self) -> None:
         with jarvis() as asked:
             assert asked.version == openjarvis.__version__
+
+
+def test_the_end_of_the_block_closes_what_was_opened() -> None:
+    with jarvis(calls("add", a=1, b=2), says("3")) as asked:
+        asked.ask("?", tools=[add])
+
+    assert asked.system.audit is not None
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        asked.system.audit.entries()
 
 
 def test_calls_are_recorded_for_good() -> None:

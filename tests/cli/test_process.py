@@ -82,16 +82,27 @@ class TestStdout:
         assert done.returncode == 0
         assert "\x1b" not in done.stdout + done.stderr
 
-    @pytest.mark.parametrize("options", [(), ("--json",)])
-    def test_a_stdout_that_cannot_write_a_letter_gets_its_number(
-        self, options: tuple[str, ...]
-    ) -> None:
-        done = run_jarvis(
-            "tools", "run", "chatty", "text=ไทย", *options, env={"PYTHONIOENCODING": "ascii"}
-        )
+    def test_a_stdout_that_cannot_write_a_letter_gets_its_number(self) -> None:
+        ascii_only = {"PYTHONIOENCODING": "ascii"}
 
-        assert done.returncode == 0
-        assert r"said: \u0e44\u0e17\u0e22" in done.stdout
+        text = run_jarvis("tools", "run", "chatty", "text=ไทย é", env=ascii_only)
+        told = run_jarvis("tools", "run", "chatty", "text=ไทย é", "--json", env=ascii_only)
+
+        assert text.stdout == "said: \\u0e44\\u0e17\\u0e22 \\xe9\n"
+        assert json.loads(told.stdout)["content"] == "said: ไทย é"
+        assert told.stdout.isascii()
+
+
+def test_a_question_cannot_come_from_a_closed_stdin() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", JARVIS, "ask"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert done.returncode == 2
+    assert "what is the question?" in done.stderr
 
 
 @pytest.mark.parametrize("command", [("ask", "hello"), ("tools", "list"), ("engines",)])

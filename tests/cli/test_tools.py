@@ -153,6 +153,14 @@ class TestRun:
         assert json.loads(done.stdout)["content"].startswith("one\n")
         assert "two" not in json.loads(done.stdout)["content"].splitlines()
 
+    @pytest.mark.parametrize("text", ["[1]", "true", "1.50", '"quoted"', "", "a=b"])
+    def test_an_argument_that_is_text_is_taken_to_the_letter(
+        self, jarvis: Jarvis, text: str
+    ) -> None:
+        done = jarvis("tools", "run", "think", f"thought={text}", "--json")
+
+        assert json.loads(done.stdout)["content"] == text
+
     @pytest.mark.parametrize(
         ("given", "reason"),
         [
