@@ -112,6 +112,9 @@ class TestValues:
         assert config.tools.sections == {"weather": {"enabled": False}, "sections": {"x": 1}}
         assert config.raw["tools"]["weather"] == {"enabled": False}
 
+    def test_the_mark_that_some_editors_put_in_front_is_passed_over(self, write: Any) -> None:
+        assert load_config(write("\ufeff[agent]\r\nmax_turns = 3\r\n")).agent.max_turns == 3
+
     def test_an_empty_file_is_the_defaults(self, write: Any) -> None:
         config = load_config(write(""))
 
@@ -205,6 +208,22 @@ class TestMistakes:
         text = "[tools.agent]\nmax_turns = 'x'\n[agent]\nmax_turns = 'x'\n"
 
         assert refusal(write(text)).startswith("4: agent.max_turns")
+
+    @pytest.mark.parametrize("quotes", ["'''", '"""'])
+    def test_a_text_of_several_lines_has_no_keys(self, write: Any, quotes: str) -> None:
+        text = (
+            f"[agent]\nsystem_prompt = {quotes}\n[engine]\nmax_turn = 2\n{quotes}\nmax_turn = 1\n"
+        )
+
+        assert refusal(write(text)).startswith("6: agent.max_turn: unknown key")
+
+    @pytest.mark.parametrize(
+        "value",
+        ["[" * 100_000, "[" * 3_000 + "]" * 3_000, "9" * 5_000],
+        ids=["cut", "deep", "long"],
+    )
+    def test_what_is_too_deep_or_too_long_is_told(self, write: Any, value: str) -> None:
+        assert "this is not TOML: " in refusal(write(f"[agent]\nmax_turns = {value}\n"))
 
     def test_what_is_no_toml_is_told_with_its_place(self, write: Any) -> None:
         assert "this is not TOML: " in refusal(write("[agent\n"))

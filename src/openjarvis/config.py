@@ -13,6 +13,7 @@ from openjarvis.core.errors import ConfigError, nearest
 
 _NOT_A_KEY = {"is_key": False}
 _LONGEST_WAIT = 86_400.0
+_LONG_TEXT = re.compile(r"'{3}.*?'{3}|\"{3}.*?\"{3}", re.DOTALL)
 
 
 def _between(least: float, most: float, default: Any) -> Any:
@@ -110,7 +111,7 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     where = config_path() if path is None else Path(path).expanduser()
     is_named = path is not None or bool(os.environ.get("OPENJARVIS_CONFIG"))
     try:
-        text = where.read_text(encoding="utf-8")
+        text = where.read_text(encoding="utf-8-sig")  # some editors put a mark in front
     except FileNotFoundError:
         if is_named:
             raise ConfigError(f"{where}: there is no such configuration file.") from None
@@ -119,7 +120,7 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
         raise ConfigError(f"{where}: the configuration cannot be read: {error}") from error
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers and nesting have limits too
         raise ConfigError(f"{where}: this is not TOML: {error}") from error
     config: JarvisConfig = _Reader(where, text).read(JarvisConfig, raw, ())
     config.raw, config.path = raw, where
@@ -131,7 +132,9 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        self._lines = text.splitlines()
+        # What stands in a text of several lines is no key.
+        blank = _LONG_TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
+        self._lines = blank.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
         known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
