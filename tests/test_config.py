@@ -219,8 +219,8 @@ class TestMistakes:
 
     @pytest.mark.parametrize(
         "value",
-        ["[" * 100_000, "[" * 3_000 + "]" * 3_000, "9" * 5_000],
-        ids=["cut", "deep", "long"],
+        ["[" * 100_000, "9" * 5_000],
+        ids=["deep", "long"],
     )
     def test_what_is_too_deep_or_too_long_is_told(self, write: Any, value: str) -> None:
         assert "this is not TOML: " in refusal(write(f"[agent]\nmax_turns = {value}\n"))
