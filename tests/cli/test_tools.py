@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
+import openjarvis.tools  # noqa: F401 - announces the tools before a test adds its own
 from cli_words import Jarvis
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.testing import ScriptedEngine, says

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import openjarvis.system  # noqa: F401 - announces tools and engines before a page adds its own
 from openjarvis.config import load_config
 from openjarvis.core.registry import EngineRegistry, ToolRegistry
 
