@@ -1,0 +1,181 @@
+"""Words: how text becomes the terms that the databases index and that a query asks for.
+
+Everything here is pure. `document_terms` gives what a document is indexed under, `parse_query` what
+a query looks for; `unit_spans` gives the pieces between which a text may be cut.
+
+- Letters are folded: case, width, accents, and the digits of other scripts.
+- A word written with `.`, `-`, `_`, `/` and the like, or in camelCase, is indexed whole (so that
+  `max_retries`, `max-retries` and `maxRetries` are one) and by its parts.
+- Scripts without spaces are indexed by each character (with its marks) and by each pair of
+  neighbours; a query asks for the pairs. So any word inside a text is found, with no dictionary.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from openjarvis.memory.scripts import (
+    ACCENTS,
+    INVISIBLE,
+    LETTERS,
+    MARKS_OF_UNSPACED,
+    MARKS_OF_WORDS,
+    UNSPACED,
+)
+
+VERSION = f"1.{unicodedata.unidata_version}"
+"""Changes when the terms of a text may; databases then index their documents again."""
+
+LONGEST_TERM = 100
+"""A longer term is cut here, in documents and queries alike; base64 and the like are such."""
+
+MOST_QUERY_TERMS = 64
+"""A query is searched by its first distinct terms, this many."""
+
+_LONGEST_QUERY = 20_000  # characters; what is behind them cannot matter to the first terms
+
+_LETTER = rf"(?:[^\W_]|[{MARKS_OF_WORDS}])"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]+")
+_ACCENTS = re.compile(f"[{ACCENTS}]+")
+_RUN = re.compile(f"[{UNSPACED}]+")
+_CHARACTER = re.compile(f".[{MARKS_OF_UNSPACED}]*")
+
+_COMPOUND = re.compile(rf"{_LETTER}+(?:[._/\\:@'+-]+{_LETTER}+)*(?:(?:\+\+|#)(?!\w))?")
+_BETWEEN_COMPONENTS = re.compile(r"[/\\:@]+")
+_BETWEEN_WORDS = re.compile(r"[._'+#-]+")
+_PART = re.compile(rf"\d+|[A-Z]+(?![a-z])|[A-Z]?(?:(?![A-Z\d]){_LETTER})+")
+_GROUPED_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)")
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+_JOINERS = re.compile(r"[._/\\:@'-]|\+(?=\w)")
+# What keeps 3.11 apart from 311 and C++ from C. Folding leaves no such sign in a text, and no
+# tokenizer of a database takes them for a separator.
+_KEPT_SIGNS = str.maketrans({"+": "\uff0b", "#": "\uff03"})
+_KEPT_POINT = "\u2024"
+
+
+class Query(NamedTuple):
+    """A query, ready to search with.
+
+    `terms` are looked up; `windows` are the pieces of a few characters in which its text in scripts
+    without spaces stands, folded: the more of them a text holds, the likelier it has the words.
+    """
+
+    terms: tuple[str, ...]
+    windows: tuple[str, ...]
+
+
+def document_terms(text: str) -> list[str]:
+    """Return the terms that `text` is indexed under, with repetitions, in no special order."""
+    if text.isascii():
+        return _spaced_terms(text)
+    folded = fold(text)
+    found = _spaced_terms(_RUN.sub(" ", folded))
+    for characters in _runs(folded):
+        found += characters
+        if len(characters) > 1:
+            found += _pieces(characters, 2)
+    return found
+
+
+def parse_query(text: str) -> Query:
+    """Return what a search for `text` looks up: no terms when there is no word in it."""
+    folded = fold(text[:_LONGEST_QUERY])
+    found = _spaced_terms(_RUN.sub(" ", folded))
+    windows: list[str] = []
+    for characters in _runs(folded):
+        found += _pieces(characters, 2)
+        windows += _pieces(characters, 3)
+    return Query(_distinct(found), _distinct(windows))
+
+
+def fold(text: str) -> str:
+    """Return `text` without accents, width variants, other scripts' digits and invisible signs.
+
+    Case is kept: it separates the words of an identifier.
+    """
+    if text.isascii():
+        return text
+    visible = _INVISIBLE.sub("", text).translate(LETTERS)
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", visible)))
+
+
+def _runs(folded: str) -> Iterator[list[str]]:
+    for run in _RUN.findall(folded):
+        yield _CHARACTER.findall(run)
+
+
+def _pieces(characters: list[str], size: int) -> list[str]:
+    """Return every piece of `size` neighbours; the whole when there are no more than that."""
+    return [
+        "".join(characters[start : start + size])
+        for start in range(max(len(characters) - size + 1, 1))
+    ]
+
+
+def _distinct(found: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found))[:MOST_QUERY_TERMS]
+
+
+def _spaced_terms(text: str) -> list[str]:
+    found: list[str] = []
+    for token in text.split():
+        # Most tokens are plain words; they need no analysis.
+        if token.isascii() and token.isalpha() and token.islower():
+            found.append(token[:LONGEST_TERM])
+        elif len(token) <= LONGEST_TERM:
+            found += _terms_of_known_token(token)
+        else:
+            found += _terms_of_token(token)
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _terms_of_known_token(token: str) -> tuple[str, ...]:
+    return _terms_of_token(token)
+
+
+def _terms_of_token(token: str) -> tuple[str, ...]:
+    found = [number.replace(",", "") for number in _GROUPED_NUMBER.findall(token)]
+    for compound in _COMPOUND.findall(token):
+        found += _terms_of_compound(compound)
+    return tuple(term.casefold()[:LONGEST_TERM] for term in found)
+
+
+def _terms_of_compound(compound: str) -> Iterator[str]:
+    """Yield a path whole, each of its components whole, their words whole, and the words' parts."""
+    components = list(filter(None, _BETWEEN_COMPONENTS.split(compound)))
+    if len(components) > 1:
+        yield _joined(compound)
+    for component in components:
+        words = list(filter(None, _BETWEEN_WORDS.split(component)))
+        if len(words) > 1 or component.endswith(("+", "#")):
+            yield _joined(component)
+        for word in words:
+            parts = _PART.findall(word)
+            if len(parts) > 1:
+                yield word
+            yield from parts
+
+
+def _joined(compound: str) -> str:
+    return _JOINERS.sub("", _POINT.sub(_KEPT_POINT, compound)).translate(_KEPT_SIGNS)
+
+
+_SYMBOL = rf"(?:[^\w\s{UNSPACED}{MARKS_OF_WORDS}]|_)"
+_UNIT = re.compile(
+    rf"{_SYMBOL}{{0,8}}"
+    rf"(?:[{UNSPACED}][{MARKS_OF_UNSPACED}]*|(?:(?![{UNSPACED}]){_LETTER}[{ACCENTS}]*){{1,64}})"
+    rf"{_SYMBOL}{{0,32}}"
+    rf"|{_SYMBOL}{{1,64}}"
+)
+
+
+def unit_spans(text: str) -> list[tuple[int, int]]:
+    """Return where the units of `text` begin and end, in order.
+
+    A unit is a word with the punctuation at it, or one character of a script without spaces. No
+    unit begins inside a character and its marks, nor inside a joined sequence such as a flag.
+    """
+    return [match.span() for match in _UNIT.finditer(text)]

@@ -1,0 +1,159 @@
+"""The statements on a memory file: entries written, removed and looked up inside a transaction."""
+
+from collections.abc import Sequence
+from sqlite3 import Connection
+
+from openjarvis.memory.ranked import Entry, FileVersion, Row
+from openjarvis.memory.ranking import MOST_SCORED, Corpus, Plan
+from openjarvis.memory.segment import document_terms
+from openjarvis.memory.vectors import Vector, check_dimension, dimension
+
+_ADD_TERMS = "INSERT INTO entries (rowid, terms) VALUES (?, ?)"
+_REMOVE_TERMS = "INSERT INTO entries (entries, rowid, terms) VALUES ('delete', ?, ?)"
+
+
+def insert(database: Connection, entries: Sequence[Entry], file: FileVersion | None) -> list[int]:
+    """Write the entries and return their ids; with a file, in the place of what it had."""
+    owner = _renewed_file(database, file) if file else None
+    (last,) = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
+    keys = list(range(last + 1, last + 1 + len(entries)))
+    numbered = list(zip(keys, entries, strict=True))
+    database.executemany(
+        "INSERT INTO documents (id, content, source, metadata, file) VALUES (?, ?, ?, ?, ?)",
+        ((key, entry.content, entry.source, entry.metadata, owner) for key, entry in numbered),
+    )
+    database.executemany(_ADD_TERMS, ((key, " ".join(entry.terms)) for key, entry in numbered))
+    database.execute(
+        "UPDATE state SET documents = documents + ?, words = words + ?",
+        (len(entries), sum(len(entry.terms) for entry in entries)),
+    )
+    add_vectors(database, [(key, entry.vector) for key, entry in numbered if entry.vector])
+    return keys
+
+
+def remove(database: Connection, condition: str, value: int) -> int:
+    """Remove the documents that fit `condition`, an expression of ours, and return how many."""
+    words = documents = 0
+    for key, content in database.execute(
+        f"SELECT id, content FROM documents WHERE {condition}",  # noqa: S608 - our own text
+        (value,),
+    ).fetchall():
+        terms = document_terms(content)
+        database.execute(_REMOVE_TERMS, (key, " ".join(terms)))
+        removed = database.execute("DELETE FROM vectors WHERE document = ?", (key,)).rowcount
+        database.execute("DELETE FROM documents WHERE id = ?", (key,))
+        database.execute("UPDATE state SET removed = removed + ?", (removed,))
+        words, documents = words + len(terms), documents + 1
+    database.execute(
+        "UPDATE state SET documents = documents - ?, words = words - ?", (documents, words)
+    )
+    return documents
+
+
+def clear(database: Connection) -> None:
+    """Remove everything, ids given so far excepted: they are not given again."""
+    database.execute("INSERT INTO entries (entries) VALUES ('delete-all')")
+    forget_vectors(database)
+    database.execute("DELETE FROM documents")
+    database.execute("DELETE FROM files")
+    database.execute("UPDATE state SET documents = 0, words = 0")
+
+
+def forget_file(database: Connection, path: str) -> None:
+    """Remove a file and its documents."""
+    for (owner,) in database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchall():
+        remove(database, "file = ?", owner)
+        database.execute("DELETE FROM files WHERE id = ?", (owner,))
+
+
+def _renewed_file(database: Connection, file: FileVersion) -> int:
+    forget_file(database, file.path)
+    inserted = database.execute("INSERT INTO files (path, digest) VALUES (?, ?)", file)
+    return int(inserted.lastrowid or 0)
+
+
+def corpus(database: Connection, terms: Sequence[str]) -> Corpus:
+    """Return the size of the memory, and in how many documents each of `terms` stands."""
+    documents, words = database.execute("SELECT documents, words FROM state").fetchone()
+    holding: dict[str, int] = {}
+    for term in terms:
+        # One by one: the virtual table looks a single term up, and reads all for a list.
+        holding |= database.execute("SELECT term, doc FROM vocabulary WHERE term = ?", (term,))
+    return Corpus(documents, words, holding)
+
+
+def candidates(database: Connection, search: Plan, limit: int) -> list[Row]:
+    """Return the best `limit` documents for `search` by FTS5's own measure.
+
+    Of more matches than can be weighed in good time, the latest are.
+    """
+    found = database.execute(
+        """
+        SELECT id, content, source, metadata FROM documents JOIN (
+            SELECT rowid AS found, worth FROM (
+                SELECT rowid, bm25(entries) AS worth FROM entries
+                WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?
+            ) ORDER BY worth, found LIMIT ?
+        ) ON id = found
+        """,
+        (_expression(search), MOST_SCORED, limit),
+    )
+    return [Row(*row) for row in found]
+
+
+def _expression(search: Plan) -> str:
+    every = _any_of(search.terms)
+    # The second half changes no match; it lets the words left out of `narrow` count for the order.
+    return every if search.narrow == search.terms else f"({_any_of(search.narrow)}) AND ({every})"
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def rows_of(database: Connection, keys: Sequence[int], limit: int) -> list[Row]:
+    """Return the first `limit` documents of `keys` that still exist, in the order of `keys`."""
+    rows: list[Row] = []
+    for key in keys:
+        found = database.execute(
+            "SELECT id, content, source, metadata FROM documents WHERE id = ?", (key,)
+        ).fetchone()
+        if found and len(rows) < limit:
+            rows.append(Row(*found))
+    return rows
+
+
+def contents_after(database: Connection, key: int, limit: int) -> list[tuple[int, str]]:
+    """Return ids and contents of the `limit` documents that follow `key`."""
+    return database.execute(
+        "SELECT id, content FROM documents WHERE id > ? ORDER BY id LIMIT ?", (key, limit)
+    ).fetchall()
+
+
+def add_vectors(database: Connection, vectors: Sequence[tuple[int, Vector]]) -> None:
+    """Keep vectors of documents, those of removed documents excepted.
+
+    Raises:
+        MemoryFailed: when they are of another dimension than the ones that are here.
+    """
+    if not vectors:
+        return
+    (stored,) = database.execute("SELECT dimension FROM state").fetchone()
+    for _, vector in vectors:
+        check_dimension(vector, stored)
+    database.execute("UPDATE state SET dimension = ?", (dimension(vectors[0][1]),))
+    database.executemany(
+        "INSERT OR REPLACE INTO vectors SELECT id, ?2 FROM documents WHERE id = ?1", vectors
+    )
+
+
+def forget_vectors(database: Connection) -> None:
+    """Remove all vectors; the next may have any dimension."""
+    database.execute("DELETE FROM vectors")
+    tell_of_change(database)
+    database.execute("UPDATE state SET dimension = NULL")
+
+
+def tell_of_change(database: Connection) -> None:
+    """Let whoever holds vectors in memory read them all again."""
+    database.execute("UPDATE state SET embedding = embedding + 1")
