@@ -137,7 +137,8 @@ class RankedMemory(MemoryBackend, FileIndex):
             return []
         rows = self._candidates(search, corpus, limit)
         scored = ((score(query, row.content, corpus), row) for row in rows)
-        return sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].id))
+        found = [(worth, row) for worth, row in scored if worth > 0]
+        return sorted(found, key=lambda pair: (-pair[0], pair[1].id))
 
     @abstractmethod
     def _bus(self) -> EventBus:

@@ -55,6 +55,19 @@ _KEPT_SIGNS = str.maketrans({"+": "\uff0b", "#": "\uff03"})
 _KEPT_POINT = "\u2024"
 
 
+# A character with all that belongs to it: marks, joined letters, joined emoji, both halves of a flag.
+# Possessive throughout, so that hostile text costs no more than its length.
+_FOLLOWS = f"[{ACCENTS}{INVISIBLE}\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e01ef]*+"
+_JOINED = r"(?<=[\u200d\u17d2\u1039])"
+_SIGN = rf"(?:[^\w\s{UNSPACED}{MARKS_OF_WORDS}]|_){_FOLLOWS}"
+_SYMBOL = rf"(?>[\U0001f1e6-\U0001f1ff]{{2}}|{_SIGN}(?:{_JOINED}{_SIGN})*+)"
+_UNSPACED = rf"[{UNSPACED}][{MARKS_OF_UNSPACED}]*+{_FOLLOWS}"
+_UNIT = re.compile(
+    rf"{_SYMBOL}{{0,8}}+(?:{_UNSPACED}(?:{_JOINED}{_UNSPACED})*+"
+    rf"|(?:(?![{UNSPACED}]){_LETTER}{_FOLLOWS}){{1,64}}+){_SYMBOL}{{0,32}}+|{_SYMBOL}{{1,64}}+"
+)
+
+
 class Query(NamedTuple):
     """A query, ready to search with.
 
@@ -161,15 +174,6 @@ def _terms_of_compound(compound: str) -> Iterator[str]:
 
 def _joined(compound: str) -> str:
     return _JOINERS.sub("", _POINT.sub(_KEPT_POINT, compound)).translate(_KEPT_SIGNS)
-
-
-_SYMBOL = rf"(?:[^\w\s{UNSPACED}{MARKS_OF_WORDS}]|_)"
-_UNIT = re.compile(
-    rf"{_SYMBOL}{{0,8}}"
-    rf"(?:[{UNSPACED}][{MARKS_OF_UNSPACED}]*|(?:(?![{UNSPACED}]){_LETTER}[{ACCENTS}]*){{1,64}})"
-    rf"{_SYMBOL}{{0,32}}"
-    rf"|{_SYMBOL}{{1,64}}"
-)
 
 
 def unit_spans(text: str) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from sqlite3 import Connection
 
 from openjarvis.core.events import EventBus, get_event_bus
 from openjarvis.core.registry import MemoryRegistry
@@ -98,7 +99,7 @@ class SQLiteMemory(RankedMemory):
         return self._database.read(lambda database: statements.contents_after(database, key, limit))
 
     def _add_vectors(self, vectors: Sequence[tuple[int, Vector]]) -> None:
-        def write(database: statements.Connection) -> None:
+        def write(database: Connection) -> None:
             statements.add_vectors(database, vectors)
             statements.tell_of_change(database)
 

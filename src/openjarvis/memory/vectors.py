@@ -46,9 +46,9 @@ def check_dimension(vector: Vector, stored: int | None) -> None:
     """
     if stored is not None and dimension(vector) != stored:
         raise MemoryFailed(
-            f"This memory holds vectors of {stored} numbers, and the embedder gives {dimension(vector)}. "
-            "Use the embedder that the memory was made with, or call embed_again() to make all "
-            "vectors anew."
+            f"This memory holds vectors of {stored} numbers, and the embedder gives "
+            f"{dimension(vector)}. Use the embedder that the memory was made with, or call "
+            "embed_again() to make all vectors anew."
         )
 
 

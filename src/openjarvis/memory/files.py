@@ -1,0 +1,169 @@
+"""Which files of a folder are worth storing, and their bytes, read without falling into a trap."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from openjarvis.safety.paths import is_sensitive
+
+MAX_BYTES = 10_000_000
+"""Larger files are skipped."""
+
+_MACHINE_MADE = {"node_modules", "__pycache__", "site-packages", "bower_components"}
+_IGNORE_FILE = ".gitignore"
+
+
+class Skip(StrEnum):
+    """Why a file or folder is not stored."""
+
+    HIDDEN = "hidden"
+    MACHINE_MADE = "machine-made folder"
+    IGNORED = "ignored by .gitignore"
+    LINK = "link"
+    SPECIAL = "not a regular file"
+    SENSITIVE = "sensitive"
+    TOO_LARGE = "too large"
+    BINARY = "binary"
+    ENCODING = "unknown encoding"
+    DAMAGED = "damaged"
+    NEEDS_EXTRA = "needs the extra 'documents'"
+    UNREADABLE = "unreadable"
+
+
+class SkippedFile(Exception):  # noqa: N818 - no error: the file is passed over
+    """A file that is passed over, and why."""
+
+    def __init__(self, reason: Skip) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files found at a path; `skipped` counts what was passed over, by reason.
+
+    `unread` holds folders that could not be looked into: of what is in them nothing is known.
+    """
+
+    files: list[Path] = field(default_factory=list)
+    skipped: Counter[Skip] = field(default_factory=Counter)
+    unread: list[Path] = field(default_factory=list)
+
+
+def list_files(root: Path) -> Listing:
+    """Return the files at or below `root`, in a steady order.
+
+    A file that is named itself is taken although a folder's rules would pass it over.
+    """
+    listing = Listing()
+    if root.is_dir():
+        _list_folder(root, listing, _rules_above(root))
+    else:
+        listing.files.append(root)
+    return listing
+
+
+def read_file(path: Path, *, limit: int = MAX_BYTES) -> bytes:
+    """Return what `path` holds.
+
+    Raises:
+        SkippedFile: when it is sensitive, a link, no regular file, too large or not readable.
+    """
+    if is_sensitive(path):
+        raise SkippedFile(Skip.SENSITIVE)
+    try:
+        # Not to follow a link that took the file's place, nor to wait for the writer of a pipe.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except OSError as exc:
+        raise SkippedFile(Skip.LINK if path.is_symlink() else Skip.UNREADABLE) from exc
+    try:
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise SkippedFile(Skip.SPECIAL)
+            content = file.read(limit + 1)
+    except OSError as exc:
+        raise SkippedFile(Skip.UNREADABLE) from exc
+    if len(content) > limit:
+        raise SkippedFile(Skip.TOO_LARGE)
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What the `.gitignore` of a folder says, and of the folders around it."""
+
+    folder: Path
+    spec: GitIgnoreSpec
+    around: "_Rules | None"
+
+    def ignore(self, path: Path, *, is_folder: bool) -> bool:
+        relative = path.relative_to(self.folder).as_posix() + ("/" if is_folder else "")
+        verdict = self.spec.check_file(relative).include
+        if verdict is None:
+            return self.around is not None and self.around.ignore(path, is_folder=is_folder)
+        return verdict
+
+
+def _rules_above(folder: Path) -> _Rules | None:
+    """Return the rules of the repository around `folder`, down to its parent."""
+    parents = list(folder.parents)
+    top = next((n for n, parent in enumerate(parents) if (parent / ".git").exists()), -1)
+    if (folder / ".git").exists():
+        top = -1
+    rules: _Rules | None = None
+    for parent in reversed(parents[: top + 1]):
+        rules = _rules_of(parent, rules)
+    return rules
+
+
+def _rules_of(folder: Path, around: _Rules | None) -> _Rules | None:
+    try:
+        text = read_file(folder / _IGNORE_FILE).decode(errors="replace")
+    except SkippedFile:
+        return around
+    return _Rules(folder, GitIgnoreSpec.from_lines(text.splitlines()), around)
+
+
+def _list_folder(folder: Path, listing: Listing, around: _Rules | None) -> None:
+    pending = [(folder, around)]
+    while pending:
+        folder, around = pending.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            listing.skipped[Skip.UNREADABLE] += 1
+            listing.unread.append(folder)
+            continue
+        rules = _rules_of(folder, around)
+        folders: list[Path] = []
+        for entry in entries:
+            reason = _reason_to_skip(entry, rules)
+            if reason is not None:
+                listing.skipped[reason] += 1
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(Path(entry.path))
+            else:
+                listing.files.append(Path(entry.path))
+        pending += [(path, rules) for path in reversed(folders)]
+
+
+def _reason_to_skip(entry: os.DirEntry[str], rules: _Rules | None) -> Skip | None:
+    is_folder = entry.is_dir(follow_symlinks=False)
+    if entry.is_symlink() or entry.is_junction():
+        return Skip.LINK
+    if entry.name.startswith("."):
+        return Skip.HIDDEN
+    if is_folder and entry.name in _MACHINE_MADE:
+        return Skip.MACHINE_MADE
+    if rules is not None and rules.ignore(Path(entry.path), is_folder=is_folder):
+        return Skip.IGNORED
+    if not is_folder and not entry.is_file(follow_symlinks=False):
+        return Skip.SPECIAL
+    return None
