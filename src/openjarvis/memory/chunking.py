@@ -38,12 +38,21 @@ def chunk(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) ->
     Raises:
         ValueError: when `size` is less than 1, or `overlap` is negative or over half of `size`.
     """
+    check_sizes(size, overlap)
+    return _Cutter(text, size, overlap).pieces()
+
+
+def check_sizes(size: int, overlap: int) -> None:
+    """Do nothing when texts can be cut like this.
+
+    Raises:
+        ValueError: when `size` is less than 1, or `overlap` is negative or over half of `size`.
+    """
     if size < 1 or not 0 <= overlap <= size // 2:
         raise ValueError(
-            f"chunk_size must be 1 or more and chunk_overlap from 0 to half of it; got {size} and "
-            f"{overlap}."
+            "chunk_size must be 1 or more and chunk_overlap from 0 to half of it; got "
+            f"{size} and {overlap}."
         )
-    return _Cutter(text, size, overlap).pieces()
 
 
 class _Cutter:

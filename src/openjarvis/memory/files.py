@@ -1,16 +1,16 @@
 """Which files of a folder are worth storing, and their bytes, read without falling into a trap."""
 
+import errno
 import os
-import stat
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from openjarvis.safety.paths import is_sensitive
+from openjarvis.safety.opening import NotRegular, open_regular
+from openjarvis.safety.sensitive import is_sensitive
 
 MAX_BYTES = 10_000_000
 """Larger files are skipped."""
@@ -36,7 +36,7 @@ class Skip(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class SkippedFile(Exception):  # noqa: N818 - no error: the file is passed over
+class SkippedFile(Exception):
     """A file that is passed over, and why."""
 
     def __init__(self, reason: Skip) -> None:
@@ -69,27 +69,22 @@ def list_files(root: Path) -> Listing:
     return listing
 
 
-def read_file(path: Path, *, limit: int = MAX_BYTES) -> bytes:
-    """Return what `path` holds.
+def read_file(root: Path, path: Path, *, limit: int = MAX_BYTES) -> bytes:
+    """Return what the file `path`, at or below `root`, holds; no link on the way is followed.
 
     Raises:
         SkippedFile: when it is sensitive, a link, no regular file, too large or not readable.
     """
-    if is_sensitive(path):
+    if is_sensitive(path.parts):
         raise SkippedFile(Skip.SENSITIVE)
+    folder = root if path != root else root.parent
     try:
-        # Not to follow a link that took the file's place, nor to wait for the writer of a pipe.
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    except OSError as exc:
-        raise SkippedFile(Skip.LINK if path.is_symlink() else Skip.UNREADABLE) from exc
-    try:
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise SkippedFile(Skip.SPECIAL)
+        with os.fdopen(open_regular(folder, path.relative_to(folder).parts), "rb") as file:
             content = file.read(limit + 1)
+    except NotRegular as exc:
+        raise SkippedFile(Skip.SPECIAL) from exc
     except OSError as exc:
-        raise SkippedFile(Skip.UNREADABLE) from exc
+        raise SkippedFile(Skip.LINK if exc.errno == errno.ELOOP else Skip.UNREADABLE) from exc
     if len(content) > limit:
         raise SkippedFile(Skip.TOO_LARGE)
     return content
@@ -113,19 +108,17 @@ class _Rules:
 
 def _rules_above(folder: Path) -> _Rules | None:
     """Return the rules of the repository around `folder`, down to its parent."""
-    parents = list(folder.parents)
-    top = next((n for n, parent in enumerate(parents) if (parent / ".git").exists()), -1)
-    if (folder / ".git").exists():
-        top = -1
+    around = [folder, *folder.parents]
+    top = next((n for n, place in enumerate(around) if (place / ".git").exists()), 0)
     rules: _Rules | None = None
-    for parent in reversed(parents[: top + 1]):
-        rules = _rules_of(parent, rules)
+    for place in reversed(around[1 : top + 1]):
+        rules = _rules_of(place, rules)
     return rules
 
 
 def _rules_of(folder: Path, around: _Rules | None) -> _Rules | None:
     try:
-        text = read_file(folder / _IGNORE_FILE).decode(errors="replace")
+        text = read_file(folder, folder / _IGNORE_FILE).decode(errors="replace")
     except SkippedFile:
         return around
     return _Rules(folder, GitIgnoreSpec.from_lines(text.splitlines()), around)
@@ -136,7 +129,8 @@ def _list_folder(folder: Path, listing: Listing, around: _Rules | None) -> None:
     while pending:
         folder, around = pending.pop()
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
         except OSError:
             listing.skipped[Skip.UNREADABLE] += 1
             listing.unread.append(folder)
@@ -156,7 +150,7 @@ def _list_folder(folder: Path, listing: Listing, around: _Rules | None) -> None:
 
 def _reason_to_skip(entry: os.DirEntry[str], rules: _Rules | None) -> Skip | None:
     is_folder = entry.is_dir(follow_symlinks=False)
-    if entry.is_symlink() or entry.is_junction():
+    if entry.is_symlink():
         return Skip.LINK
     if entry.name.startswith("."):
         return Skip.HIDDEN

@@ -4,8 +4,9 @@ A database adds how it keeps entries, counts terms and finds candidates.
 """
 
 import json
+import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from openjarvis.core.events import EventBus, EventType
@@ -18,7 +19,7 @@ from openjarvis.memory.base import (
 )
 from openjarvis.memory.ranking import CANDIDATES, Corpus, Plan, fused, plan, score
 from openjarvis.memory.segment import document_terms, parse_query
-from openjarvis.memory.vectors import Vector, embed
+from openjarvis.memory.vectors import HeldVectors, Vector, embed
 
 _EMBEDDED_AT_ONCE = 64
 
@@ -54,6 +55,7 @@ class RankedMemory(MemoryBackend, FileIndex):
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
+        self._held = HeldVectors()
 
     def store(
         self, content: str, *, source: str = "", metadata: dict[str, Any] | None = None
@@ -81,11 +83,16 @@ class RankedMemory(MemoryBackend, FileIndex):
 
     def delete(self, id: str) -> bool:  # noqa: A002 - the documented name
         # Only the spelling that `store` returned is an id: no signs, spaces or leading zeros.
-        key = int(id) if id.isascii() and id.isdigit() and len(id) < 19 else 0  # noqa: PLR2004
+        key = int(id) if id.isascii() and id.isdigit() and len(id) < 19 else 0
         return str(key) == id and self._delete(key)
 
     def replace_file(self, path: str, digest: str, documents: Sequence[Document]) -> None:
         self._insert(self._entries(documents), file=FileVersion(path, digest))
+
+    def indexed_files(self, folder: str) -> dict[str, str]:
+        # In bytewise order the paths below a folder stand together: between "a/" and "a0".
+        below = folder.rstrip(os.sep) + os.sep
+        return self._files_between(folder, below, below[:-1] + chr(ord(os.sep) + 1))
 
     def embed_again(self) -> int:
         """Give every entry a vector by the present embedder; return how many there were.
@@ -150,6 +157,10 @@ class RankedMemory(MemoryBackend, FileIndex):
 
         With a file they take the place of all that was stored of it.
         """
+
+    @abstractmethod
+    def _files_between(self, folder: str, below: str, past: str) -> dict[str, str]:
+        """Return the digests of the file `folder`, and of the files between the two paths."""
 
     @abstractmethod
     def _delete(self, key: int) -> bool:

@@ -55,7 +55,7 @@ _KEPT_SIGNS = str.maketrans({"+": "\uff0b", "#": "\uff03"})
 _KEPT_POINT = "\u2024"
 
 
-# A character with all that belongs to it: marks, joined letters, joined emoji, both halves of a flag.
+# A character with all that belongs to it: marks, joined letters and emoji, both halves of a flag.
 # Possessive throughout, so that hostile text costs no more than its length.
 _FOLLOWS = f"[{ACCENTS}{INVISIBLE}\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e01ef]*+"
 _JOINED = r"(?<=[\u200d\u17d2\u1039])"
@@ -66,6 +66,18 @@ _UNIT = re.compile(
     rf"{_SYMBOL}{{0,8}}+(?:{_UNSPACED}(?:{_JOINED}{_UNSPACED})*+"
     rf"|(?:(?![{UNSPACED}]){_LETTER}{_FOLLOWS}){{1,64}}+){_SYMBOL}{{0,32}}+|{_SYMBOL}{{1,64}}+"
 )
+
+
+def is_older(version: str) -> bool:
+    """Tell whether terms of this version of the segmenter are to be made anew.
+
+    Those of a newer one are kept, so that two programs do not undo each other's work.
+    """
+    return _numbers(version) < _numbers(VERSION)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
 
 
 class Query(NamedTuple):

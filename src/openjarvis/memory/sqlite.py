@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from sqlite3 import Connection
 
 from openjarvis.core.events import EventBus, get_event_bus
 from openjarvis.core.registry import MemoryRegistry
@@ -13,7 +12,6 @@ from openjarvis.memory.connections import IN_MEMORY, Connections
 from openjarvis.memory.ranked import Entry, FileVersion, RankedMemory, Row
 from openjarvis.memory.ranking import Corpus, Plan
 from openjarvis.memory.sqlite_schema import prepare
-from openjarvis.memory.sqlite_vectors import HeldVectors
 from openjarvis.memory.vectors import Vector
 
 DEFAULT_PATH = "~/.openjarvis/memory.db"
@@ -37,7 +35,6 @@ class SQLiteMemory(RankedMemory):
     ) -> None:
         super().__init__(embedder)
         self.path = IN_MEMORY if str(db_path) == IN_MEMORY else str(_private_file(db_path))
-        self._held = HeldVectors() if embedder else None
         self._database = Connections(self.path)
         try:
             prepare(self._database)
@@ -54,20 +51,13 @@ class SQLiteMemory(RankedMemory):
     def close(self) -> None:
         self._database.close()
 
-    def indexed_files(self, folder: str) -> dict[str, str]:
-        below = folder.rstrip(os.sep) + os.sep
-        past = below[:-1] + chr(ord(os.sep) + 1)
-        return self._database.read(
-            lambda database: dict(
-                database.execute(
-                    "SELECT path, digest FROM files WHERE path = ? OR (path > ? AND path < ?)",
-                    (folder, below, past),
-                )
-            )
-        )
-
     def forget_file(self, path: str) -> None:
         self._database.write(lambda database: statements.forget_file(database, path))
+
+    def _files_between(self, folder: str, below: str, past: str) -> dict[str, str]:
+        return self._database.read(
+            lambda database: statements.indexed_files(database, folder, below, past)
+        )
 
     def _bus(self) -> EventBus:
         return get_event_bus()
@@ -76,7 +66,7 @@ class SQLiteMemory(RankedMemory):
         return self._database.write(lambda database: statements.insert(database, entries, file))
 
     def _delete(self, key: int) -> bool:
-        return self._database.write(lambda database: statements.remove(database, "id = ?", key)) > 0
+        return self._database.write(lambda database: statements.remove(database, [key])) > 0
 
     def _corpus(self, terms: Sequence[str]) -> Corpus:
         return self._database.read(lambda database: statements.corpus(database, terms))
@@ -85,11 +75,8 @@ class SQLiteMemory(RankedMemory):
         return self._database.read(lambda database: statements.candidates(database, search, limit))
 
     def _nearest(self, vector: Vector, limit: int) -> list[Row]:
-        held = self._held or HeldVectors()
         return self._database.read(
-            lambda database: statements.rows_of(
-                database, held.nearest(database, vector, limit), limit
-            )
+            lambda database: statements.nearest(database, self._held, vector, limit)
         )
 
     def _forget_vectors(self) -> None:
@@ -99,11 +86,7 @@ class SQLiteMemory(RankedMemory):
         return self._database.read(lambda database: statements.contents_after(database, key, limit))
 
     def _add_vectors(self, vectors: Sequence[tuple[int, Vector]]) -> None:
-        def write(database: Connection) -> None:
-            statements.add_vectors(database, vectors)
-            statements.tell_of_change(database)
-
-        self._database.write(write)
+        self._database.write(lambda database: statements.add_vectors(database, vectors))
 
 
 def _private_file(path: str | Path) -> Path:

@@ -6,7 +6,7 @@ from sqlite3 import Connection
 from openjarvis.memory.ranked import Entry, FileVersion, Row
 from openjarvis.memory.ranking import MOST_SCORED, Corpus, Plan
 from openjarvis.memory.segment import document_terms
-from openjarvis.memory.vectors import Vector, check_dimension, dimension
+from openjarvis.memory.vectors import HeldVectors, Vector, VectorState, check_dimension, dimension
 
 _ADD_TERMS = "INSERT INTO entries (rowid, terms) VALUES (?, ?)"
 _REMOVE_TERMS = "INSERT INTO entries (entries, rowid, terms) VALUES ('delete', ?, ?)"
@@ -15,7 +15,9 @@ _REMOVE_TERMS = "INSERT INTO entries (entries, rowid, terms) VALUES ('delete', ?
 def insert(database: Connection, entries: Sequence[Entry], file: FileVersion | None) -> list[int]:
     """Write the entries and return their ids; with a file, in the place of what it had."""
     owner = _renewed_file(database, file) if file else None
-    (last,) = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
+    (last,) = database.execute(
+        "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'documents'"
+    ).fetchone()
     keys = list(range(last + 1, last + 1 + len(entries)))
     numbered = list(zip(keys, entries, strict=True))
     database.executemany(
@@ -31,21 +33,20 @@ def insert(database: Connection, entries: Sequence[Entry], file: FileVersion | N
     return keys
 
 
-def remove(database: Connection, condition: str, value: int) -> int:
-    """Remove the documents that fit `condition`, an expression of ours, and return how many."""
-    words = documents = 0
-    for key, content in database.execute(
-        f"SELECT id, content FROM documents WHERE {condition}",  # noqa: S608 - our own text
-        (value,),
-    ).fetchall():
-        terms = document_terms(content)
-        database.execute(_REMOVE_TERMS, (key, " ".join(terms)))
-        removed = database.execute("DELETE FROM vectors WHERE document = ?", (key,)).rowcount
-        database.execute("DELETE FROM documents WHERE id = ?", (key,))
-        database.execute("UPDATE state SET removed = removed + ?", (removed,))
-        words, documents = words + len(terms), documents + 1
+def remove(database: Connection, keys: Sequence[int]) -> int:
+    """Remove the documents of these ids and return how many there were."""
+    words = vectors = documents = 0
+    for key in keys:
+        found = database.execute("SELECT content FROM documents WHERE id = ?", (key,)).fetchone()
+        if found:
+            terms = document_terms(found[0])
+            database.execute(_REMOVE_TERMS, (key, " ".join(terms)))
+            vectors += database.execute("DELETE FROM vectors WHERE document = ?", (key,)).rowcount
+            database.execute("DELETE FROM documents WHERE id = ?", (key,))
+            words, documents = words + len(terms), documents + 1
     database.execute(
-        "UPDATE state SET documents = documents - ?, words = words - ?", (documents, words)
+        "UPDATE state SET documents = documents - ?, words = words - ?, removed = removed + ?",
+        (documents, words, vectors),
     )
     return documents
 
@@ -59,10 +60,21 @@ def clear(database: Connection) -> None:
     database.execute("UPDATE state SET documents = 0, words = 0")
 
 
+def indexed_files(database: Connection, folder: str, below: str, past: str) -> dict[str, str]:
+    """Return the digests of the file `folder` and of the files between `below` and `past`."""
+    return dict(
+        database.execute(
+            "SELECT path, digest FROM files WHERE path = ? OR (path > ? AND path < ?)",
+            (folder, below, past),
+        )
+    )
+
+
 def forget_file(database: Connection, path: str) -> None:
     """Remove a file and its documents."""
     for (owner,) in database.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchall():
-        remove(database, "file = ?", owner)
+        keys = database.execute("SELECT id FROM documents WHERE file = ?", (owner,)).fetchall()
+        remove(database, [key for (key,) in keys])
         database.execute("DELETE FROM files WHERE id = ?", (owner,))
 
 
@@ -111,7 +123,7 @@ def _any_of(terms: Sequence[str]) -> str:
     return " OR ".join(f'"{term}"' for term in terms)
 
 
-def rows_of(database: Connection, keys: Sequence[int], limit: int) -> list[Row]:
+def _rows(database: Connection, keys: Sequence[int], limit: int) -> list[Row]:
     """Return the first `limit` documents of `keys` that still exist, in the order of `keys`."""
     rows: list[Row] = []
     for key in keys:
@@ -143,17 +155,28 @@ def add_vectors(database: Connection, vectors: Sequence[tuple[int, Vector]]) -> 
         check_dimension(vector, stored)
     database.execute("UPDATE state SET dimension = ?", (dimension(vectors[0][1]),))
     database.executemany(
-        "INSERT OR REPLACE INTO vectors SELECT id, ?2 FROM documents WHERE id = ?1", vectors
+        "INSERT OR IGNORE INTO vectors (document, vector) "
+        "SELECT id, ?2 FROM documents WHERE id = ?1",
+        vectors,
     )
 
 
 def forget_vectors(database: Connection) -> None:
     """Remove all vectors; the next may have any dimension."""
     database.execute("DELETE FROM vectors")
-    tell_of_change(database)
-    database.execute("UPDATE state SET dimension = NULL")
+    database.execute("UPDATE state SET dimension = NULL, embedding = embedding + 1")
 
 
-def tell_of_change(database: Connection) -> None:
-    """Let whoever holds vectors in memory read them all again."""
-    database.execute("UPDATE state SET embedding = embedding + 1")
+def nearest(database: Connection, held: HeldVectors, vector: Vector, limit: int) -> list[Row]:
+    """Return the `limit` documents whose vectors are most like `vector`, the likest first."""
+    found = database.execute("SELECT dimension, embedding, removed FROM state").fetchone()
+    keys = held.nearest(
+        vector,
+        limit,
+        state=VectorState(*found),
+        added=lambda position: database.execute(
+            "SELECT position, document, vector FROM vectors WHERE position > ? ORDER BY position",
+            (position,),
+        ).fetchall(),
+    )
+    return _rows(database, keys, limit)

@@ -4,7 +4,7 @@ from sqlite3 import Connection
 
 from openjarvis.memory.base import MemoryFailed
 from openjarvis.memory.connections import Connections
-from openjarvis.memory.segment import VERSION, document_terms
+from openjarvis.memory.segment import VERSION, document_terms, is_older
 
 APPLICATION_ID = 0x4A41524D  # "JARM", in the header of the file
 SCHEMA = 1
@@ -25,11 +25,14 @@ CREATE INDEX documents_of_file ON documents (file) WHERE file IS NOT NULL;
 -- no text of its own, so an entry is removed by telling its terms again.
 CREATE VIRTUAL TABLE entries USING fts5 (terms, content = '', tokenize = 'ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (entries, row);
+-- Vectors are added and removed, never changed, and positions only grow: whoever holds vectors
+-- in memory takes in those behind the last that it has.
 CREATE TABLE vectors (
-    document INTEGER PRIMARY KEY REFERENCES documents (id) ON DELETE CASCADE,
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL UNIQUE REFERENCES documents (id) ON DELETE CASCADE,
     vector BLOB NOT NULL
 );
--- One row. `embedding` and `removed` tell other processes that vectors which they hold are stale.
+-- One row. `embedding` counts how often all vectors were given up, `removed` how many one by one.
 CREATE TABLE state (
     segmenter TEXT NOT NULL,
     documents INTEGER NOT NULL DEFAULT 0,
@@ -52,13 +55,13 @@ def prepare(database: Connections) -> None:
 
 
 def _is_current(connection: Connection) -> bool:
-    return _schema(connection) == SCHEMA and not _is_older(_segmenter(connection))
+    return _schema(connection) == SCHEMA and not is_older(_segmenter(connection))
 
 
 def _bring_up_to_date(connection: Connection) -> None:
     if _schema(connection) == 0:
         _create(connection)
-    elif _is_older(_segmenter(connection)):
+    elif is_older(_segmenter(connection)):
         index_again(connection)
 
 
@@ -103,15 +106,3 @@ def index_again(connection: Connection) -> None:
             "INSERT INTO entries (rowid, terms) VALUES (?, ?)", (key, " ".join(terms))
         )
     connection.execute("UPDATE state SET segmenter = ?, words = ?", (VERSION, words))
-
-
-def _is_older(version: str) -> bool:
-    """Tell whether terms of this version are to be replaced.
-
-    Those of a newer one are kept, so that two programs do not undo each other's work.
-    """
-    return _numbers(version) < _numbers(VERSION)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]

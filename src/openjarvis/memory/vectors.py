@@ -2,8 +2,9 @@
 
 import math
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openjarvis.memory.base import Embedder, MemoryFailed
 
@@ -14,6 +15,7 @@ Vector = bytes
 """A vector of length one as 32-bit floats, so that the product of two is their likeness."""
 
 _BYTES_A_NUMBER = 4
+_MOST_STALE = 1000  # removed entries whose vectors may still be held
 
 
 def embed(embedder: Embedder, texts: list[str]) -> list[Vector]:
@@ -59,33 +61,72 @@ def _unit(vector: Sequence[float]) -> Vector:
     return array("f", [number / length for number in vector] if length else vector).tobytes()
 
 
-class VectorTable:
-    """Vectors in this process's memory, by id; ids are added in rising order."""
+class VectorState(NamedTuple):
+    """What a database knows of its vectors as a whole.
+
+    `embedding` counts how often all were given up, `removed` how many were removed one by one.
+    """
+
+    dimension: int | None
+    embedding: int
+    removed: int
+
+
+class HeldVectors:
+    """The vectors of a database, held in this process and kept up to date; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._table: _Table | None = None
+        self._state = VectorState(None, -1, 0)
+        self._position = 0
+
+    def nearest(
+        self,
+        vector: Vector,
+        limit: int,
+        *,
+        state: VectorState,
+        added: Callable[[int], list[tuple[int, int, bytes]]],
+    ) -> list[int]:
+        """Return ids by likeness: `limit` of entries that exist, and maybe some that do not.
+
+        `added` gives position, id and vector of those behind a position, in order.
+
+        Raises:
+            MemoryFailed: when `vector` is of another dimension than the stored ones.
+        """
+        check_dimension(vector, state.dimension)
+        with self._lock:
+            stale = state.removed - self._state.removed
+            outdated = state.embedding != self._state.embedding or stale > _MOST_STALE
+            if self._table is None or outdated:
+                self._table, self._state, self._position, stale = _Table(), state, 0, 0
+            rows = added(self._position)
+            if rows:
+                self._position = rows[-1][0]
+                self._table.add([(key, blob) for _, key, blob in rows])
+            return self._table.nearest(vector, limit + stale)
+
+
+class _Table:
+    """Vectors with their ids."""
 
     def __init__(self) -> None:
         self._numpy = _numpy()
         self._ids: list[int] = []
         self._blocks: list[np.ndarray] = []
 
-    @property
-    def last(self) -> int:
-        """The highest id that is here; zero when none is."""
-        return self._ids[-1] if self._ids else 0
-
     def add(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Take in further vectors."""
-        if not rows:
-            return
         block = self._numpy.frombuffer(b"".join(blob for _, blob in rows), dtype="f4")
         self._ids += [key for key, _ in rows]
         self._blocks.append(block.reshape(len(rows), -1))
         # A small block joins one of its size, so that one vector more does not copy all.
         while len(self._blocks) > 1 and len(self._blocks[-2]) <= len(self._blocks[-1]):
-            joined = self._numpy.concatenate(self._blocks[-2:])
-            self._blocks[-2:] = [joined]
+            self._blocks[-2:] = [self._numpy.concatenate(self._blocks[-2:])]
 
     def nearest(self, vector: Vector, limit: int) -> list[int]:
-        """Return the ids of the `limit` likest vectors, the likest first."""
+        """Return the ids of the `limit` likest, the likest first."""
         if not self._ids:
             return []
         wanted = self._numpy.frombuffer(vector, dtype="f4")
