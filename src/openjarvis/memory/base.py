@@ -46,6 +46,11 @@ class MemoryBackend(ABC):
 
     backend_id: str = "memory"
 
+    @property
+    def file_index(self) -> "FileIndex | None":
+        """What follows files as they change, for a memory that can."""
+        return None
+
     @abstractmethod
     def store(
         self, content: str, *, source: str = "", metadata: dict[str, Any] | None = None
@@ -101,8 +106,8 @@ class FileIndex(ABC):
     """What a memory offers beside, when it can follow files as they change."""
 
     @abstractmethod
-    def indexed_files(self, folder: str) -> dict[str, str]:
-        """Return the digests of the files known at `folder` or below it, by path."""
+    def indexed_files(self, folder: str | None = None) -> dict[str, str]:
+        """Return the digests of the files known, by path: all, or those at `folder` or below."""
 
     @abstractmethod
     def replace_file(self, path: str, digest: str, documents: Sequence[Document]) -> None:

@@ -69,17 +69,16 @@ def list_files(root: Path) -> Listing:
     return listing
 
 
-def read_file(root: Path, path: Path, *, limit: int = MAX_BYTES) -> bytes:
-    """Return what the file `path`, at or below `root`, holds; no link on the way is followed.
+def read_file(base: Path, path: Path, *, limit: int = MAX_BYTES) -> bytes:
+    """Return what the file `path`, somewhere below `base`, holds; no link on the way is followed.
 
     Raises:
         SkippedFile: when it is sensitive, a link, no regular file, too large or not readable.
     """
     if is_sensitive(path.parts):
         raise SkippedFile(Skip.SENSITIVE)
-    folder = root if path != root else root.parent
     try:
-        with os.fdopen(open_regular(folder, path.relative_to(folder).parts), "rb") as file:
+        with os.fdopen(open_regular(base, path.relative_to(base).parts), "rb") as file:
             content = file.read(limit + 1)
     except NotRegular as exc:
         raise SkippedFile(Skip.SPECIAL) from exc

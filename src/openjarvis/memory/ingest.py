@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from openjarvis.memory import readers
-from openjarvis.memory.base import Document, FileIndex, MemoryBackend
+from openjarvis.memory.base import Document, MemoryBackend
 from openjarvis.memory.chunking import CHUNK_OVERLAP, CHUNK_SIZE, check_sizes, chunk
 from openjarvis.memory.files import (
     MAX_BYTES,
@@ -42,6 +43,18 @@ class Summary:
     skipped: Counter[Skip] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON values."""
+        return {
+            "added": self.added,
+            "updated": self.updated,
+            "unchanged": self.unchanged,
+            "removed": self.removed,
+            "chunks": self.chunks,
+            "skipped": {reason.value: count for reason, count in sorted(self.skipped.items())},
+            "notes": self.notes,
+        }
+
     def __str__(self) -> str:
         stored = self.added + self.updated
         told = [f"Indexed {_counted(stored, 'file')} in {_counted(self.chunks, 'chunk')}"]
@@ -58,12 +71,14 @@ def index(
     chunk_size: int = CHUNK_SIZE,
     chunk_overlap: int = CHUNK_OVERLAP,
     max_bytes: int = MAX_BYTES,
+    within: Path | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Store the file at `path`, or those in the folder, and return what was done.
 
     A memory that follows files (`FileIndex`) skips those it has as they are, replaces changed ones
-    and forgets those that are gone; another stores all.
+    and forgets those that are gone; another stores all. No link below the real folder `within` (by
+    default `path` itself) is followed.
 
     Raises:
         FileNotFoundError: when nothing is at `path`.
@@ -74,7 +89,8 @@ def index(
     root = Path(os.path.realpath(path.expanduser()))
     if not root.exists():
         raise FileNotFoundError(f"{path} does not exist.")
-    run = _Run(memory, root, chunk_size, chunk_overlap, max_bytes)
+    base = within or (root if root.is_dir() else root.parent)
+    run = _Run(memory, root, base, chunk_size, chunk_overlap, max_bytes)
     return run.over(list_files(root), progress or (lambda *_: None))
 
 
@@ -82,11 +98,18 @@ class _Run:
     """One run over a file or folder."""
 
     def __init__(
-        self, memory: MemoryBackend, root: Path, size: int, overlap: int, max_bytes: int
+        self,
+        memory: MemoryBackend,
+        root: Path,
+        base: Path,
+        size: int,
+        overlap: int,
+        max_bytes: int,
     ) -> None:
         self._memory = memory
-        self._files = memory if isinstance(memory, FileIndex) else None
-        self._root = root
+        # Anything with a memory's `store` will do; only our own kind can follow files.
+        self._files = memory.file_index if isinstance(memory, MemoryBackend) else None
+        self._base = base
         self._size = size
         self._overlap = overlap
         self._max_bytes = max_bytes
@@ -109,7 +132,7 @@ class _Run:
         return self._summary
 
     def _store(self, path: Path) -> None:
-        content = read_file(self._root, path, limit=self._max_bytes)
+        content = read_file(self._base, path, limit=self._max_bytes)
         digest = self._digest(content)
         known = self._known.get(str(path))
         if known == digest:
@@ -124,7 +147,10 @@ class _Run:
         if self._files:
             self._files.replace_file(str(path), digest, documents)
         else:
-            self._memory.store_many(documents)
+            for document in documents:
+                self._memory.store(
+                    document.content, source=document.source, metadata=document.metadata
+                )
         self._summary.chunks += len(chunks)
         if known is None:
             self._summary.added += 1

@@ -5,6 +5,7 @@ A database adds how it keeps entries, counts terms and finds candidates.
 
 import json
 import os
+import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -57,6 +58,10 @@ class RankedMemory(MemoryBackend, FileIndex):
         self._embedder = embedder
         self._held = HeldVectors()
 
+    @property
+    def file_index(self) -> FileIndex:
+        return self
+
     def store(
         self, content: str, *, source: str = "", metadata: dict[str, Any] | None = None
     ) -> str:
@@ -89,7 +94,9 @@ class RankedMemory(MemoryBackend, FileIndex):
     def replace_file(self, path: str, digest: str, documents: Sequence[Document]) -> None:
         self._insert(self._entries(documents), file=FileVersion(path, digest))
 
-    def indexed_files(self, folder: str) -> dict[str, str]:
+    def indexed_files(self, folder: str | None = None) -> dict[str, str]:
+        if folder is None:
+            return self._files_between("", "", chr(sys.maxunicode))
         # In bytewise order the paths below a folder stand together: between "a/" and "a0".
         below = folder.rstrip(os.sep) + os.sep
         return self._files_between(folder, below, below[:-1] + chr(ord(os.sep) + 1))
