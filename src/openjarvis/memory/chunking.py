@@ -36,7 +36,7 @@ def chunk(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) ->
     a character and its marks. Blank text has no pieces.
 
     Raises:
-        ValueError: when `size` is less than 1, or `overlap` is negative or over half of `size`.
+        ValueError: when `size` is less than 1, or `overlap` is negative or not less than `size`.
     """
     check_sizes(size, overlap)
     return _Cutter(text, size, overlap).pieces()
@@ -46,12 +46,12 @@ def check_sizes(size: int, overlap: int) -> None:
     """Do nothing when texts can be cut like this.
 
     Raises:
-        ValueError: when `size` is less than 1, or `overlap` is negative or over half of `size`.
+        ValueError: when `size` is less than 1, or `overlap` is negative or not less than `size`.
     """
-    if size < 1 or not 0 <= overlap <= size // 2:
+    if size < 1 or not 0 <= overlap < size:
         raise ValueError(
-            "chunk_size must be 1 or more and chunk_overlap from 0 to half of it; got "
-            f"{size} and {overlap}."
+            "chunk_size must be 1 or more, and chunk_overlap 0 or more and less than chunk_size; "
+            f"got {size} and {overlap}."
         )
 
 
@@ -61,7 +61,8 @@ class _Cutter:
     def __init__(self, text: str, size: int, overlap: int) -> None:
         self._text = text
         self._size = size
-        self._overlap = overlap
+        # More than half would make almost every piece twice.
+        self._overlap = min(overlap, size // 2)
         self._units = unit_spans(text)
         self._fences = [(self._unit_at(start), self._unit_at(end)) for start, end in _fences(text)]
 

@@ -164,9 +164,7 @@ class MemoryIndexTool(_MemoryTool):
 
     def run(
         self,
-        path: Annotated[
-            str, "A file or folder, relative to the working directory or absolute"
-        ] = "",
+        path: Annotated[str, "The file or folder, relative or absolute"] = "",
         chunk_size: Annotated[int, "The most words in a piece"] = CHUNK_SIZE,
         chunk_overlap: Annotated[int, "How many words a piece repeats of the last"] = CHUNK_OVERLAP,
     ) -> ToolResult:
