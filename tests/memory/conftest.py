@@ -3,8 +3,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from memory.postgres_server import missing, running_server
 
+from memory.postgres_server import missing, running_server
 from openjarvis.core.events import reset_event_bus
 from openjarvis.memory.base import Embedder
 from openjarvis.memory.ranked import RankedMemory

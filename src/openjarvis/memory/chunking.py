@@ -33,10 +33,10 @@ def chunk(text: str, *, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) ->
     """Return `text` in pieces of at most `size` units; each but the first repeats up to `overlap`.
 
     A unit is a word, or one character of a script without spaces. No piece begins or ends inside
-    a character and its marks. Blank text has no pieces.
+    a character and its marks. More than half of `size` is never repeated. Blank text has no pieces.
 
     Raises:
-        ValueError: when `size` is less than 1, or `overlap` is negative or not less than `size`.
+        ValueError: when `size` is less than 1 or `overlap` is negative.
     """
     check_sizes(size, overlap)
     return _Cutter(text, size, overlap).pieces()
@@ -46,12 +46,11 @@ def check_sizes(size: int, overlap: int) -> None:
     """Do nothing when texts can be cut like this.
 
     Raises:
-        ValueError: when `size` is less than 1, or `overlap` is negative or not less than `size`.
+        ValueError: when `size` is less than 1 or `overlap` is negative.
     """
-    if size < 1 or not 0 <= overlap < size:
+    if size < 1 or overlap < 0:
         raise ValueError(
-            "chunk_size must be 1 or more, and chunk_overlap 0 or more and less than chunk_size; "
-            f"got {size} and {overlap}."
+            f"chunk_size must be 1 or more and chunk_overlap 0 or more, got {size} and {overlap}."
         )
 
 
@@ -61,7 +60,6 @@ class _Cutter:
     def __init__(self, text: str, size: int, overlap: int) -> None:
         self._text = text
         self._size = size
-        # More than half would make almost every piece twice.
         self._overlap = min(overlap, size // 2)
         self._units = unit_spans(text)
         self._fences = [(self._unit_at(start), self._unit_at(end)) for start, end in _fences(text)]

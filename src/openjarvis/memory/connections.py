@@ -4,6 +4,7 @@ A connection is used by one thread at a time and goes back to the pool. Work is 
 so that it can run again when another program holds the database.
 """
 
+import logging
 import os
 import sqlite3
 import time
@@ -14,6 +15,8 @@ from threading import Lock
 from typing import TypeVar
 
 from openjarvis.memory.base import MemoryFailed
+
+_log = logging.getLogger("openjarvis.memory")
 
 T = TypeVar("T")
 
@@ -153,5 +156,6 @@ def _primary_code(error: sqlite3.Error) -> int:
 
 
 def _failure(error: sqlite3.Error) -> MemoryFailed:
+    _log.error("The memory cannot be used", exc_info=error)
     reason = _REASONS.get(_primary_code(error), "of an unexpected error; the log has it")
     return MemoryFailed(f"The memory cannot be used: {reason}.")

@@ -7,6 +7,7 @@ import openai
 from openjarvis.memory.base import Embedder, MemoryFailed
 
 _TEXTS_AT_ONCE = 64
+_RETRIES = 3
 
 
 def openai_embedder(
@@ -17,9 +18,18 @@ def openai_embedder(
 ) -> Embedder:
     """Return an embedder over `model` at `base_url`, by default OpenAI's.
 
-    Without `api_key` the key is read from `OPENAI_API_KEY`. What it gives may raise `MemoryFailed`.
+    Without `api_key` the key is read from `OPENAI_API_KEY`. The embedder raises `MemoryFailed` when
+    the service refuses or is not there.
+
+    Raises:
+        MemoryFailed: when there is no key.
     """
-    client = openai.OpenAI(base_url=base_url, api_key=api_key)
+    try:
+        client = openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=_RETRIES)
+    except openai.OpenAIError as exc:
+        raise MemoryFailed(
+            "The embedder has no key: set OPENAI_API_KEY, or name another embedder."
+        ) from exc
 
     def embed(texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []

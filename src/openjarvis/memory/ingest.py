@@ -113,7 +113,7 @@ class _Run:
         self._size = size
         self._overlap = overlap
         self._max_bytes = max_bytes
-        self._known = self._files.indexed_files(str(root)) if self._files else {}
+        self._known = self._files.indexed_files(_name(root)) if self._files else {}
         self._summary = Summary()
 
     def over(self, listing: Listing, progress: Progress) -> Summary:
@@ -124,28 +124,28 @@ class _Run:
                 self._store(path)
             except SkippedFile as skipped:
                 self._pass_over(path, skipped.reason)
-            self._known.pop(str(path), None)
+            self._known.pop(_name(path), None)
         # Of files in a folder that could not be read nothing is known; they may still be there.
         for known in self._known:
-            if not any(Path(known).is_relative_to(folder) for folder in listing.unread):
+            if not any(Path(known).is_relative_to(_name(folder)) for folder in listing.unread):
                 self._forget(known)
         return self._summary
 
     def _store(self, path: Path) -> None:
         content = read_file(self._base, path, limit=self._max_bytes)
         digest = self._digest(content)
-        known = self._known.get(str(path))
+        known = self._known.get(_name(path))
         if known == digest:
             self._summary.unchanged += 1
             return
         text = readers.read_text(path, content)
         chunks = chunk(text, size=self._size, overlap=self._overlap)
         documents = [
-            Document(piece, str(path), {"chunk": number} if len(chunks) > 1 else None)
+            Document(piece, _name(path), {"chunk": number} if len(chunks) > 1 else None)
             for number, piece in enumerate(chunks, 1)
         ]
         if self._files:
-            self._files.replace_file(str(path), digest, documents)
+            self._files.replace_file(_name(path), digest, documents)
         else:
             for document in documents:
                 self._memory.store(
@@ -159,10 +159,10 @@ class _Run:
 
     def _pass_over(self, path: Path, reason: Skip) -> None:
         self._summary.skipped[reason] += 1
-        self._summary.notes.append(f"{path}: {reason}")
+        self._summary.notes.append(f"{_name(path)}: {reason}")
         # What cannot be read for now is kept as it was known; else what is known is out of date.
-        if str(path) in self._known and reason is not Skip.UNREADABLE:
-            self._forget(str(path))
+        if _name(path) in self._known and reason is not Skip.UNREADABLE:
+            self._forget(_name(path))
 
     def _forget(self, path: str) -> None:
         if self._files:
@@ -173,6 +173,11 @@ class _Run:
         """Return what changes when the file's chunks would."""
         settings = f"{readers.VERSION} {self._size} {self._overlap}".encode()
         return blake2b(content, digest_size=16, key=settings).hexdigest()
+
+
+def _name(path: Path) -> str:
+    """Return the path as text that any database takes, its bytes in no encoding escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _counted(number: int, thing: str) -> str:

@@ -1,5 +1,6 @@
 """Memory in PostgreSQL: the same answers as from a file, for many machines at once."""
 
+import logging
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +16,8 @@ from openjarvis.memory.vectors import Vector
 
 if TYPE_CHECKING:
     from psycopg import Connection, Error
+
+_log = logging.getLogger("openjarvis.memory")
 
 T = TypeVar("T")
 
@@ -121,6 +124,7 @@ class PostgresMemory(RankedMemory):
         return error.sqlstate.startswith(_PASSING)
 
     def _failure(self, error: "Error") -> MemoryFailed:
+        _log.error("The memory's database failed: %s", error.sqlstate or type(error).__name__)
         if error.sqlstate is None or error.sqlstate.startswith(_PASSING):
             return MemoryFailed("The database of the memory cannot be reached; is it running?")
         return MemoryFailed(f"The database of the memory refused: {error.diag.message_primary}.")

@@ -32,7 +32,9 @@ CREATE TABLE openjarvis_documents (
     terms jsonb NOT NULL,
     length integer NOT NULL
 );
-CREATE INDEX openjarvis_documents_terms ON openjarvis_documents USING gin (terms);
+CREATE INDEX openjarvis_documents_terms ON openjarvis_documents USING gin (terms)
+    -- A search would read through what is waiting to be indexed.
+    WITH (fastupdate = off);
 CREATE INDEX openjarvis_documents_length ON openjarvis_documents (length);
 CREATE INDEX openjarvis_documents_file ON openjarvis_documents (file) WHERE file IS NOT NULL;
 CREATE TABLE openjarvis_vectors (

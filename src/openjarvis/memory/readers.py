@@ -37,6 +37,13 @@ _BLOCKS = (
 )
 _LINES = "br,li,tr,option"
 _FENCE = "\n```\n"
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_OFTEN_LEFT_OPEN = {
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta",
+    "option", "p", "source", "tbody", "td", "th", "tr", "wbr",
+}  # fmt: skip
+# The parser's time grows with the square of the depth; browsers stop at 512.
+_DEEPEST = 2000
 _MOST_UNPACKED = 20 * MAX_BYTES
 
 
@@ -57,30 +64,39 @@ def decode(content: bytes) -> str:
         SkippedFile: when it is binary, or in no encoding that can be told.
     """
     marked = next((name for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
+    # UTF-16 without a mark is valid UTF-8 too, full of zeros.
+    likely = marked or (None if b"\0" in content[:_PROBE] else "utf-8")
     try:
-        text = content.decode(marked or "utf-8")
+        text = content.decode(likely or _detected(content))
     except UnicodeDecodeError:
-        text = _detected(content)
+        text = _redecoded(content)
     if len(_CONTROL.findall(text[:_PROBE])) > _MOST_CONTROLS * len(text[:_PROBE]):
         raise SkippedFile(Skip.BINARY)
     return text
 
 
-def _detected(content: bytes) -> str:
-    guess = chardet.detect(content, max_bytes=_PROBE)
-    encoding, confidence = guess["encoding"], guess["confidence"]
-    if encoding is None:
-        raise SkippedFile(Skip.BINARY)
-    if confidence < _LEAST_CONFIDENCE:
-        raise SkippedFile(Skip.ENCODING)
+def _redecoded(content: bytes) -> str:
     try:
-        return content.decode(encoding)
+        return content.decode(_detected(content))
     except (UnicodeDecodeError, LookupError) as exc:
         raise SkippedFile(Skip.ENCODING) from exc
 
 
+def _detected(content: bytes) -> str:
+    """Return the encoding that the bytes look like."""
+    guess = chardet.detect(content, max_bytes=_PROBE)
+    if guess["encoding"] is None:
+        raise SkippedFile(Skip.BINARY)
+    if guess["confidence"] < _LEAST_CONFIDENCE:
+        raise SkippedFile(Skip.ENCODING)
+    return guess["encoding"]
+
+
 def _html(content: bytes) -> str:
-    tree = LexborHTMLParser(decode(content))
+    source = decode(content)
+    if _nesting(source) > _DEEPEST:
+        raise SkippedFile(Skip.DAMAGED)
+    tree = LexborHTMLParser(source)
     title = tree.css_first("title")
     heading = [title.text()] if title else []
     tree.strip_tags(_SILENT_TAGS)
@@ -99,22 +115,35 @@ def _html(content: bytes) -> str:
     return "\n\n".join([*heading, _FENCE.join(pieces)]).strip()
 
 
+def _nesting(source: str) -> int:
+    """Return about how deep the elements of a page are nested."""
+    depth = deepest = 0
+    for closing, name in _TAG.findall(source):
+        if name.lower() not in _OFTEN_LEFT_OPEN:
+            depth += -1 if closing else 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
 def _tidied(text: str) -> str:
     lines = "\n".join(" ".join(line.split()) for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", lines)
 
 
 def _json(content: bytes) -> str:
-    text = decode(content)
-    try:
-        # Written again because many writers escape what is not ASCII, which no search would find.
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-    except (ValueError, RecursionError):
-        return text
+    return _unescaped(decode(content))
 
 
 def _json_lines(content: bytes) -> str:
-    return "\n".join(_json(line.encode()) for line in decode(content).splitlines())
+    return "\n".join(map(_unescaped, decode(content).splitlines()))
+
+
+def _unescaped(text: str) -> str:
+    """Return JSON text written again: many writers escape what is not ASCII, hiding it."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _pdf(content: bytes) -> str:
@@ -122,6 +151,8 @@ def _pdf(content: bytes) -> str:
         import pypdf
     except ImportError as exc:
         raise SkippedFile(Skip.NEEDS_EXTRA) from exc
+    # Its remarks on odd files belong in the log of whoever keeps one, not on the terminal.
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
         return "\n\n".join(page.extract_text() for page in reader.pages)

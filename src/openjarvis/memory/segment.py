@@ -57,14 +57,17 @@ _KEPT_POINT = "\u2024"
 
 # A character with all that belongs to it: marks, joined letters and emoji, both halves of a flag.
 # Possessive throughout, so that hostile text costs no more than its length.
-_FOLLOWS = f"[{ACCENTS}{INVISIBLE}\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e01ef]*+"
+_FOLLOWING = rf"[{ACCENTS}{INVISIBLE}\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e01ef]"
 _JOINED = r"(?<=[\u200d\u17d2\u1039])"
-_SIGN = rf"(?:[^\w\s{UNSPACED}{MARKS_OF_WORDS}]|_){_FOLLOWS}"
+_SIGN = rf"(?:[^\w\s{UNSPACED}{MARKS_OF_WORDS}]|_){_FOLLOWING}*+"
 _SYMBOL = rf"(?>[\U0001f1e6-\U0001f1ff]{{2}}|{_SIGN}(?:{_JOINED}{_SIGN})*+)"
-_UNSPACED = rf"[{UNSPACED}][{MARKS_OF_UNSPACED}]*+{_FOLLOWS}"
+_IN_WORD = rf"(?![{UNSPACED}]){_LETTER}(?:{_FOLLOWING}|(?!\w)[{MARKS_OF_WORDS}])*+"
+# The vowel "am" of Thai and Lao is written on its letter, though it is no mark to Unicode.
+_UNSPACED = rf"[{UNSPACED}](?:{_FOLLOWING}|[{MARKS_OF_UNSPACED}\u0e33\u0eb3])*+"
 _UNIT = re.compile(
-    rf"{_SYMBOL}{{0,8}}+(?:{_UNSPACED}(?:{_JOINED}{_UNSPACED})*+"
-    rf"|(?:(?![{UNSPACED}]){_LETTER}{_FOLLOWS}){{1,64}}+){_SYMBOL}{{0,32}}+|{_SYMBOL}{{1,64}}+"
+    rf"{_SYMBOL}{{0,8}}+"
+    rf"(?:{_UNSPACED}(?:{_JOINED}{_UNSPACED})*+|(?:{_IN_WORD}(?:{_JOINED}{_IN_WORD})*+){{1,64}}+)"
+    rf"{_SYMBOL}{{0,32}}+|{_SYMBOL}{{1,64}}+"
 )
 
 

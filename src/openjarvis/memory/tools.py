@@ -1,6 +1,5 @@
 """The tools with which a model keeps, finds and gathers what is to be remembered."""
 
-import os
 from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -186,9 +185,8 @@ class MemoryIndexTool(_MemoryTool):
         return ToolResult(self.name, _told(summary), metadata=summary.as_dict())
 
     def _confined(self, path: str) -> Confined:
-        if self._allowed_dirs is not None:
-            return confine(path, self._allowed_dirs)
-        return confine(path, [Path(os.path.realpath(Path(path).expanduser())).anchor])
+        everywhere = [Path(path).anchor or Path.cwd().anchor]
+        return confine(path, everywhere if self._allowed_dirs is None else self._allowed_dirs)
 
 
 def _told(summary: Summary) -> str:
