@@ -10,6 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ConfigError, nearest
 
+_NOT_A_KEY = {"is_key": False}
+
 
 @dataclass
 class EngineConfig:
@@ -78,8 +80,8 @@ class JarvisConfig:
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
-    raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    path: Path | None = None
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
+    path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
 
 _WORDS: dict[Any, str] = {
@@ -90,7 +92,6 @@ _WORDS: dict[Any, str] = {
     dict: "a table",
     list: "a list",
 }
-_OWN_FIELDS = ("raw", "path")
 
 
 def home() -> Path:
@@ -137,7 +138,7 @@ class _Reader:
         self._lines = text.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
-        known = {entry.name: entry for entry in fields(kind) if entry.name not in _OWN_FIELDS}
+        known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
         hints = get_type_hints(kind)
         values: dict[str, Any] = {}
         for key, value in table.items():
