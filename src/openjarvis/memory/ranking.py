@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from openjarvis.memory.segment import Query, document_terms, fold
+from openjarvis.memory.segment import Query, fold, terms_of_folded
 
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
 CANDIDATES = 40
 """How many texts a database offers for ranking, at least."""
 
-MOST_SCORED = 10_000
+MOST_SCORED = 5_000
 """How many matching texts a database weighs to choose its candidates, at most."""
 
 _FUSION = 60  # the usual constant of reciprocal rank fusion
@@ -72,7 +72,8 @@ def plan(query: Query, corpus: Corpus) -> Plan | None:
 
 def score(query: Query, text: str, corpus: Corpus) -> float:
     """Return how well `text` answers `query`: zero when no word of it is there."""
-    terms = document_terms(text)
+    folded = fold(text)
+    terms = terms_of_folded(folded)
     wanted = frozenset(query.terms)
     counts = Counter([term for term in terms if term in wanted])
     length = len(terms) / corpus.average_length
@@ -81,12 +82,11 @@ def score(query: Query, text: str, corpus: Corpus) -> float:
         corpus.weight(term) * count * (SATURATION + 1) / (count + damping)
         for term, count in counts.items()
     )
-    return total * (1 + _wholeness(query, text)) if query.windows else total
+    return total * (1 + _wholeness(query, folded)) if query.windows else total
 
 
-def _wholeness(query: Query, text: str) -> float:
-    """Return which share of the query's windows stands in `text`."""
-    folded = fold(text)
+def _wholeness(query: Query, folded: str) -> float:
+    """Return which share of the query's windows stands in a folded text."""
     return sum(window in folded for window in query.windows) / len(query.windows)
 
 

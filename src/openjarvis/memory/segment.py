@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import add
 from typing import NamedTuple
 
 from openjarvis.memory.scripts import (
@@ -96,14 +97,17 @@ class Query(NamedTuple):
 
 def document_terms(text: str) -> list[str]:
     """Return the terms that `text` is indexed under, with repetitions, in no special order."""
-    if text.isascii():
-        return _spaced_terms(text)
-    folded = fold(text)
+    return terms_of_folded(fold(text))
+
+
+def terms_of_folded(folded: str) -> list[str]:
+    """Return the terms of a text that `fold` gave."""
+    if folded.isascii():
+        return _spaced_terms(folded)
     found = _spaced_terms(_RUN.sub(" ", folded))
     for characters in _runs(folded):
         found += characters
-        if len(characters) > 1:
-            found += _pieces(characters, 2)
+        found += map(add, characters, characters[1:])
     return found
 
 
