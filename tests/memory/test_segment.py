@@ -16,6 +16,17 @@ from openjarvis.memory.segment import (
 )
 
 
+def begins_a_term(character: str, text: str) -> bool:
+    return any(term.startswith(character) for term in document_terms(text))
+
+
+def found_in(query: str, text: str) -> bool:
+    parsed = parse_query(query)
+    return bool(set(parsed.terms) & set(document_terms(text))) or any(
+        begins_a_term(character, text) for character in parsed.characters
+    )
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [
@@ -90,7 +101,7 @@ from openjarvis.memory.segment import (
     ],
 )  # fmt: skip
 def test_a_query_finds_a_text(query: str, text: str) -> None:
-    assert set(parse_query(query).terms) & set(document_terms(text))
+    assert found_in(query, text)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +117,7 @@ def test_a_query_finds_a_text(query: str, text: str) -> None:
     ],
 )
 def test_a_query_does_not_find_what_is_not_there(query: str, text: str) -> None:
-    assert not set(parse_query(query).terms) & set(document_terms(text))
+    assert not found_in(query, text)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +125,7 @@ def test_a_query_does_not_find_what_is_not_there(query: str, text: str) -> None:
 )
 def test_text_without_words_has_no_terms(text: str) -> None:
     assert document_terms(text) == []
-    assert parse_query(text).terms == ()
+    assert parse_query(text) == ((), (), ())
 
 
 def test_a_word_is_counted_as_often_as_it_stands_there() -> None:
@@ -149,8 +160,9 @@ def test_a_long_query_is_searched_by_its_first_terms() -> None:
 def test_any_text_is_found_by_itself(text: str) -> None:
     terms = document_terms(text)
 
-    assert set(parse_query(text).terms) <= set(terms)
-    assert bool(parse_query(text).terms) == bool(terms)
+    query = parse_query(text)
+    assert set(query.terms) <= set(terms)
+    assert bool(query.terms or query.characters) == bool(terms)
     assert not any(character.isspace() for term in terms for character in term)
     assert "" not in terms
 
@@ -162,10 +174,11 @@ def test_any_piece_of_an_unspaced_text_is_found(text: str, data: st.DataObject) 
     end = data.draw(st.integers(start, len(units)))
     piece = text[unit_spans(text)[start][0] : unit_spans(text)[end - 1][1]] if end > start else ""
 
-    wanted = set(parse_query(piece).terms)
+    query = parse_query(piece)
 
     if not any(character in "ab" for character in text):  # words of letters are found whole only
-        assert wanted <= set(document_terms(text))
+        assert set(query.terms) <= set(document_terms(text))
+        assert all(begins_a_term(character, text) for character in query.characters)
 
 
 @given(st.text(max_size=300))

@@ -12,6 +12,7 @@ from openjarvis.memory.base import Embedder, MemoryFailed
 from openjarvis.memory.postgres_schema import prepare
 from openjarvis.memory.ranked import Entry, FileVersion, RankedMemory, Row
 from openjarvis.memory.ranking import Corpus, Plan
+from openjarvis.memory.segment import Query
 from openjarvis.memory.vectors import Vector
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class PostgresMemory(RankedMemory):
             raise self._failure(exc) from None
 
     def count(self) -> int:
-        return self._run(lambda connection: statements.corpus(connection, ()).documents)
+        return self._run(statements.count)
 
     def clear(self) -> None:
         self._run(statements.clear)
@@ -84,8 +85,8 @@ class PostgresMemory(RankedMemory):
     def _delete(self, key: int) -> bool:
         return self._run(lambda connection: statements.remove(connection, [key])) > 0
 
-    def _corpus(self, terms: Sequence[str]) -> Corpus:
-        return self._run(lambda connection: statements.corpus(connection, terms))
+    def _corpus(self, query: Query) -> Corpus:
+        return self._run(lambda connection: statements.corpus(connection, query))
 
     def _candidates(self, search: Plan, corpus: Corpus, limit: int) -> list[Row]:
         return self._run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, LiteralString
 
 from openjarvis.memory.ranked import Entry, FileVersion, Row
 from openjarvis.memory.ranking import LENGTH_WEIGHT, MOST_SCORED, SATURATION, Corpus, Plan
-from openjarvis.memory.segment import document_terms
+from openjarvis.memory.segment import Query, characters_of, document_terms, fold
 from openjarvis.memory.vectors import HeldVectors, Vector, VectorState, check_dimension, dimension
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def insert(
                     entry.source,
                     entry.metadata,
                     owner,
-                    _counted(entry.terms),
+                    _counted(entry.content, entry.terms),
                     len(entry.terms),
                 )
                 for key, entry in numbered
@@ -57,8 +57,13 @@ def insert(
     add_vectors(connection, [(key, entry.vector) for key, entry in numbered if entry.vector])
 
 
-def _counted(terms: Sequence[str]) -> str:
-    return json.dumps(Counter(terms), ensure_ascii=False)
+def _counted(content: str, terms: Sequence[str]) -> str:
+    """Return JSON of how often each term, and each character that may be asked for, stands there.
+
+    This index cannot be asked what terms begin with.
+    """
+    characters = Counter(characters_of(fold(content)))
+    return json.dumps(Counter(terms) | characters, ensure_ascii=False)
 
 
 def _renewed_file(connection: "Connection", file: FileVersion) -> int:
@@ -116,15 +121,21 @@ def forget_file(connection: "Connection", path: str) -> None:
         connection.execute("DELETE FROM openjarvis_files WHERE id = %s", (owner,))
 
 
-def corpus(connection: "Connection", terms: Sequence[str]) -> Corpus:
-    """Return the size of the memory, and in how many documents each of `terms` stands."""
+def count(connection: "Connection") -> int:
+    """Return the number of documents."""
+    ((documents,),) = connection.execute("SELECT count(*) FROM openjarvis_documents").fetchall()
+    return int(documents)
+
+
+def corpus(connection: "Connection", query: Query) -> Corpus:
+    """Return the size of the memory, and in how many documents each part of `query` stands."""
     ((documents, words),) = connection.execute(
         "SELECT count(*), coalesce(sum(length), 0)::bigint FROM openjarvis_documents"
     ).fetchall()
     holding = connection.execute(
         "SELECT term, (SELECT count(*) FROM openjarvis_documents WHERE terms ? term) "
         "FROM unnest(%s::text[]) AS term",
-        (list(terms),),
+        ([*query.terms, *query.characters],),
     )
     return Corpus(documents, words, dict(holding.fetchall()))
 
@@ -235,9 +246,10 @@ def index_again(connection: "Connection") -> None:
     last = 0
     while batch := contents_after(connection, last, _BATCH):
         last = batch[-1][0]
-        counted = [(key, document_terms(content)) for key, content in batch]
+        segmented = [(key, content, document_terms(content)) for key, content in batch]
+        counted = [(_counted(content, terms), len(terms), key) for key, content, terms in segmented]
         with connection.cursor() as cursor:
             cursor.executemany(
                 "UPDATE openjarvis_documents SET terms = %s::jsonb, length = %s WHERE id = %s",
-                [(_counted(terms), len(terms), key) for key, terms in counted],
+                counted,
             )

@@ -19,7 +19,7 @@ from openjarvis.memory.base import (
     RetrievalResult,
 )
 from openjarvis.memory.ranking import CANDIDATES, Corpus, Plan, fused, plan, score
-from openjarvis.memory.segment import document_terms, parse_query
+from openjarvis.memory.segment import Query, document_terms, parse_query
 from openjarvis.memory.vectors import HeldVectors, Vector, embed
 
 _EMBEDDED_AT_ONCE = 64
@@ -145,7 +145,7 @@ class RankedMemory(MemoryBackend, FileIndex):
 
     def _by_words(self, text: str, limit: int) -> list[tuple[float, Row]]:
         query = parse_query(text)
-        corpus = self._corpus(query.terms)
+        corpus = self._corpus(query)
         search = plan(query, corpus)
         if search is None:
             return []
@@ -174,8 +174,8 @@ class RankedMemory(MemoryBackend, FileIndex):
         """Forget an entry; False when there is none of this id."""
 
     @abstractmethod
-    def _corpus(self, terms: Sequence[str]) -> Corpus:
-        """Return what is to be known of all texts to weigh `terms`."""
+    def _corpus(self, query: Query) -> Corpus:
+        """Return what is to be known of all texts to weigh the parts of `query`."""
 
     @abstractmethod
     def _candidates(self, search: Plan, corpus: Corpus, limit: int) -> list[Row]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from openjarvis.memory.segment import Query, fold, terms_of_folded
+from openjarvis.memory.segment import Query, characters_of, fold, terms_of_folded
 
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
@@ -28,7 +28,7 @@ _FUSION = 60  # the usual constant of reciprocal rank fusion
 class Corpus:
     """What a score depends on beside the text: all texts together.
 
-    `holding` tells in how many texts each term of the query stands.
+    `holding` tells in how many texts each term and each character of the query stands.
     """
 
     documents: int
@@ -51,23 +51,26 @@ class Plan:
     """How to look for candidates: those with a word of `narrow`, weighed by the words of `terms`.
 
     Words that stand in many texts are left out of `narrow` when rarer ones can lead, so that a
-    search does not weigh every text; those that stand in most are left out of `terms` too.
+    search does not weigh every text; those that stand in most are left out of `terms` too. Those
+    that are `characters` stand for all terms that begin with them.
     """
 
     narrow: tuple[str, ...]
     terms: tuple[str, ...]
+    characters: frozenset[str]
 
 
 def plan(query: Query, corpus: Corpus) -> Plan | None:
     """Return how to search for `query`; None when no text has a word of it."""
-    known = sorted(
-        (term for term in query.terms if corpus.holding.get(term)), key=corpus.holding.__getitem__
-    )
+    asked = (*query.terms, *query.characters)
+    known = sorted(filter(corpus.holding.get, asked), key=corpus.holding.__getitem__)
     matching = list(accumulate(corpus.holding[term] for term in known))
     leading = max(bisect_right(matching, MOST_SCORED), 1)
     telling = [term for term in known if corpus.holding[term] <= corpus.documents / 2]
     terms = known[: max(leading, len(telling))]
-    return Plan(tuple(known[:leading]), tuple(terms)) if known else None
+    if not known:
+        return None
+    return Plan(tuple(known[:leading]), tuple(terms), frozenset(query.characters))
 
 
 def score(query: Query, text: str, corpus: Corpus) -> float:
@@ -76,6 +79,9 @@ def score(query: Query, text: str, corpus: Corpus) -> float:
     terms = terms_of_folded(folded)
     wanted = frozenset(query.terms)
     counts = Counter([term for term in terms if term in wanted])
+    if query.characters:
+        alone = frozenset(query.characters)
+        counts.update(one for one in characters_of(folded) if one in alone)
     length = len(terms) / corpus.average_length
     damping = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length)
     total = sum(

@@ -6,8 +6,9 @@ a query looks for; `unit_spans` gives the pieces between which a text may be cut
 - Letters are folded: case, width, accents, and the digits of other scripts.
 - A word written with `.`, `-`, `_`, `/` and the like, or in camelCase, is indexed whole (so that
   `max_retries`, `max-retries` and `maxRetries` are one) and by its parts.
-- Scripts without spaces are indexed by each character (with its marks) and by each pair of
-  neighbours; a query asks for the pairs. So any word inside a text is found, with no dictionary.
+- Scripts without spaces are indexed by each pair of neighbouring characters (with their marks), and
+  a query asks for its pairs. So any word inside a text is found, with no dictionary. A character
+  that stands alone in a query is found as the first of a pair, or as the last of a text.
 """
 
 import re
@@ -87,11 +88,13 @@ def _numbers(version: str) -> list[int]:
 class Query(NamedTuple):
     """A query, ready to search with.
 
-    `terms` are looked up; `windows` are the pieces of a few characters in which its text in scripts
-    without spaces stands, folded: the more of them a text holds, the likelier it has the words.
+    `terms` are looked up as they are, `characters` as what terms begin with. `windows` are the
+    pieces of a few characters in which its text in scripts without spaces stands, folded: the more
+    of them a text holds, the likelier it has the words.
     """
 
     terms: tuple[str, ...]
+    characters: tuple[str, ...]
     windows: tuple[str, ...]
 
 
@@ -105,21 +108,30 @@ def terms_of_folded(folded: str) -> list[str]:
     if folded.isascii():
         return _spaced_terms(folded)
     found = _spaced_terms(_RUN.sub(" ", folded))
-    for characters in _runs(folded):
-        found += characters
-        found += map(add, characters, characters[1:])
+    for run in _runs(folded):
+        found += map(add, run, run[1:])
+        found.append(run[-1])
     return found
+
+
+def characters_of(folded: str) -> list[str]:
+    """Return the characters in scripts without spaces of a text that `fold` gave."""
+    return [character for run in _runs(folded) for character in run]
 
 
 def parse_query(text: str) -> Query:
     """Return what a search for `text` looks up: no terms when there is no word in it."""
     folded = fold(text[:_LONGEST_QUERY])
     found = _spaced_terms(_RUN.sub(" ", folded))
+    characters: list[str] = []
     windows: list[str] = []
-    for characters in _runs(folded):
-        found += _pieces(characters, 2)
-        windows += _pieces(characters, 3)
-    return Query(_distinct(found), _distinct(windows))
+    for run in _runs(folded):
+        if len(run) > 1:
+            found += _pieces(run, 2)
+        else:
+            characters += run
+        windows += _pieces(run, 3)
+    return Query(*map(_distinct, (found, characters, windows)))
 
 
 def fold(text: str) -> str:
@@ -138,12 +150,9 @@ def _runs(folded: str) -> Iterator[list[str]]:
         yield _CHARACTER.findall(run)
 
 
-def _pieces(characters: list[str], size: int) -> list[str]:
+def _pieces(run: list[str], size: int) -> list[str]:
     """Return every piece of `size` neighbours; the whole when there are no more than that."""
-    return [
-        "".join(characters[start : start + size])
-        for start in range(max(len(characters) - size + 1, 1))
-    ]
+    return ["".join(run[start : start + size]) for start in range(max(len(run) - size + 1, 1))]
 
 
 def _distinct(found: list[str]) -> tuple[str, ...]:

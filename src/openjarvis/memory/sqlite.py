@@ -11,6 +11,7 @@ from openjarvis.memory.base import Embedder, MemoryFailed
 from openjarvis.memory.connections import IN_MEMORY, Connections
 from openjarvis.memory.ranked import Entry, FileVersion, RankedMemory, Row
 from openjarvis.memory.ranking import Corpus, Plan
+from openjarvis.memory.segment import Query
 from openjarvis.memory.sqlite_schema import prepare
 from openjarvis.memory.vectors import Vector
 
@@ -43,7 +44,7 @@ class SQLiteMemory(RankedMemory):
             raise
 
     def count(self) -> int:
-        return self._database.read(lambda database: statements.corpus(database, ()).documents)
+        return self._database.read(statements.count)
 
     def clear(self) -> None:
         self._database.write(statements.clear)
@@ -68,8 +69,8 @@ class SQLiteMemory(RankedMemory):
     def _delete(self, key: int) -> bool:
         return self._database.write(lambda database: statements.remove(database, [key])) > 0
 
-    def _corpus(self, terms: Sequence[str]) -> Corpus:
-        return self._database.read(lambda database: statements.corpus(database, terms))
+    def _corpus(self, query: Query) -> Corpus:
+        return self._database.read(lambda database: statements.corpus(database, query))
 
     def _candidates(self, search: Plan, corpus: Corpus, limit: int) -> list[Row]:
         return self._database.read(lambda database: statements.candidates(database, search, limit))

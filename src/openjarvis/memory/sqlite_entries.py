@@ -1,11 +1,11 @@
 """The statements on a memory file: entries written, removed and looked up inside a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from sqlite3 import Connection
 
 from openjarvis.memory.ranked import Entry, FileVersion, Row
 from openjarvis.memory.ranking import MOST_SCORED, Corpus, Plan
-from openjarvis.memory.segment import document_terms
+from openjarvis.memory.segment import Query, document_terms
 from openjarvis.memory.vectors import HeldVectors, Vector, VectorState, check_dimension, dimension
 
 _ADD_TERMS = "INSERT INTO entries (rowid, terms) VALUES (?, ?)"
@@ -84,13 +84,23 @@ def _renewed_file(database: Connection, file: FileVersion) -> int:
     return int(inserted.lastrowid or 0)
 
 
-def corpus(database: Connection, terms: Sequence[str]) -> Corpus:
-    """Return the size of the memory, and in how many documents each of `terms` stands."""
+def count(database: Connection) -> int:
+    """Return the number of documents."""
+    (documents,) = database.execute("SELECT documents FROM state").fetchone()
+    return int(documents)
+
+
+def corpus(database: Connection, query: Query) -> Corpus:
+    """Return the size of the memory, and in how many documents each part of `query` stands."""
     documents, words = database.execute("SELECT documents, words FROM state").fetchone()
     holding: dict[str, int] = {}
-    for term in terms:
+    for term in query.terms:
         # One by one: the virtual table looks a single term up, and reads all for a list.
         holding |= database.execute("SELECT term, doc FROM vocabulary WHERE term = ?", (term,))
+    for character in query.characters:
+        (holding[character],) = database.execute(
+            "SELECT count(*) FROM entries WHERE entries MATCH ?", (_beginning(character),)
+        ).fetchone()
     return Corpus(documents, words, holding)
 
 
@@ -114,13 +124,20 @@ def candidates(database: Connection, search: Plan, limit: int) -> list[Row]:
 
 
 def _expression(search: Plan) -> str:
-    every = _any_of(search.terms)
+    every = _any_of(search.terms, search.characters)
+    if search.narrow == search.terms:
+        return every
     # The second half changes no match; it lets the words left out of `narrow` count for the order.
-    return every if search.narrow == search.terms else f"({_any_of(search.narrow)}) AND ({every})"
+    return f"({_any_of(search.narrow, search.characters)}) AND ({every})"
 
 
-def _any_of(terms: Sequence[str]) -> str:
-    return " OR ".join(f'"{term}"' for term in terms)
+def _any_of(terms: Sequence[str], characters: Collection[str]) -> str:
+    # No term has a quotation mark in it.
+    return " OR ".join(_beginning(term) if term in characters else f'"{term}"' for term in terms)
+
+
+def _beginning(character: str) -> str:
+    return f'"{character}" *'
 
 
 def _rows(database: Connection, keys: Sequence[int], limit: int) -> list[Row]:
