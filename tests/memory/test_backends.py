@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from openjarvis.core.events import EventType, get_event_bus
+from openjarvis.core.events import EventBus, EventType, get_event_bus
 from openjarvis.memory import Document
 from openjarvis.memory.ranked import RankedMemory
 
@@ -186,6 +186,21 @@ def test_the_bus_hears_of_stores_and_searches(memory: RankedMemory) -> None:
     assert heard == [
         ("memory_store", {"backend": memory.backend_id, "doc_id": key, "source": "a"}),
         ("memory_retrieve", {"backend": memory.backend_id, "query": "tea", "num_results": 1}),
+    ]
+
+
+def test_the_bus_is_looked_up_under_its_documented_name(
+    memory: RankedMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = EventBus(record_history=True)
+    monkeypatch.setattr(f"openjarvis.memory.{memory.backend_id}.get_event_bus", lambda: bus)
+
+    memory.store("tea")
+    memory.retrieve("tea")
+
+    assert [event.event_type for event in bus.history] == [
+        EventType.MEMORY_STORE,
+        EventType.MEMORY_RETRIEVE,
     ]
 
 

@@ -163,6 +163,18 @@ def test_ignored_files_are_skipped_as_git_would(memory: RankedMemory, folder: Pa
     assert sources(memory, "tea") == {"c.md", "d.log"}
 
 
+def test_rules_that_are_none_or_without_end_are_passed_over(
+    memory: RankedMemory, folder: Path
+) -> None:
+    write(folder, {"a.md": "tea", "a.log": "tea", "a" * 200 + ".txt": "tea"})
+    rules = ["*.log", "[z-a]", "\\", "!", "[[:alpha:]]", "*a" * 30 + "b", "\0", "["]
+    (folder / ".gitignore").write_text("\n".join(rules))
+
+    summary = index(memory, folder)
+
+    assert (summary.added, summary.skipped[Skip.IGNORED]) == (2, 1)
+
+
 def test_the_rules_above_a_folder_count_up_to_its_repository(
     memory: RankedMemory, folder: Path
 ) -> None:

@@ -8,7 +8,6 @@ import psycopg
 import pytest
 
 from memory.judged import DOCUMENTS, QUERIES
-from openjarvis.core.events import EventBus
 from openjarvis.memory import Document, MemoryFailed, postgres_entries
 from openjarvis.memory.postgres import PostgresMemory
 from openjarvis.memory.sqlite import SQLiteMemory
@@ -164,17 +163,6 @@ def test_a_long_text_counts_every_word(memory: PostgresMemory) -> None:
 
     assert memory.retrieve("tea")[0].content.startswith("tea")
     assert len(memory.retrieve("cup")) == 2
-
-
-def test_the_bus_is_found_under_its_documented_name(
-    memory: PostgresMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bus = EventBus(record_history=True)
-    monkeypatch.setattr("openjarvis.memory.postgres.get_event_bus", lambda: bus)
-
-    memory.store("tea")
-
-    assert bus.history[0].data["backend"] == "postgres"
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

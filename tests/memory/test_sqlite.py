@@ -13,7 +13,6 @@ from threading import Thread
 import pytest
 
 from memory import storing_process
-from openjarvis.core.events import EventBus, EventType
 from openjarvis.memory import Document, MemoryFailed
 from openjarvis.memory.sqlite import SQLiteMemory
 from openjarvis.memory.sqlite_schema import APPLICATION_ID
@@ -276,21 +275,6 @@ def test_a_forked_process_opens_connections_of_its_own(path: Path, memory: SQLit
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     memory.store("tea after")
     assert memory.count() == 3
-
-
-def test_the_bus_is_found_under_its_documented_name(
-    memory: SQLiteMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bus = EventBus(record_history=True)
-    monkeypatch.setattr("openjarvis.memory.sqlite.get_event_bus", lambda: bus)
-
-    memory.store("tea")
-    memory.retrieve("tea")
-
-    assert [event.event_type for event in bus.history] == [
-        EventType.MEMORY_STORE,
-        EventType.MEMORY_RETRIEVE,
-    ]
 
 
 def test_an_error_in_the_middle_leaves_nothing_behind(

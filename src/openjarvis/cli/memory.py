@@ -13,7 +13,7 @@ from openjarvis.cli.options import json_option
 from openjarvis.cli.render import notice, show, show_json
 from openjarvis.config import load_config
 from openjarvis.core.strict_json import JSONRefused, loads
-from openjarvis.memory.base import MemoryBackend
+from openjarvis.memory.base import MemoryBackend, numbered
 from openjarvis.memory.chunking import CHUNK_OVERLAP, CHUNK_SIZE
 from openjarvis.memory.ingest import Progress, Summary
 from openjarvis.memory.ingest import index as index_path
@@ -66,8 +66,8 @@ def search(query: tuple[str, ...], top_k: int, as_json: bool) -> None:
                 for result in found
             ]
         )
-    for number, result in enumerate([] if as_json else found, 1):
-        show(f"{number}. {result.source or 'no source'} [{result.score:.2f}]\n{result.content}\n")
+    elif found:
+        show(numbered(found))
     if not found:
         notice("No results.")
         sys.exit(1)

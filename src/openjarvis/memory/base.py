@@ -28,6 +28,14 @@ class RetrievalResult:
     id: str = ""
 
 
+def numbered(results: Iterable[RetrievalResult]) -> str:
+    """Return results as a person reads them: numbered, with source and score."""
+    return "\n\n".join(
+        f"{number}. {result.source or 'no source'} [{result.score:.2f}]\n{result.content}"
+        for number, result in enumerate(results, 1)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text to store, where it came from, and what else is known of it (JSON)."""

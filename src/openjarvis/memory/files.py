@@ -1,7 +1,10 @@
 """Which files of a folder are worth storing, and their bytes, read without falling into a trap."""
 
 import errno
+import logging
 import os
+import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +19,13 @@ MAX_BYTES = 10_000_000
 """Larger files are skipped."""
 
 _MACHINE_MADE = {"node_modules", "__pycache__", "site-packages", "bower_components"}
+_SYSTEM_TREES = {"/dev", "/proc", "/sys"}
 _IGNORE_FILE = ".gitignore"
+_WILDCARDS = re.compile(r"\*+")
+# With each wildcard more, a rule may take a hundred times longer to fit a hostile name.
+_MOST_WILDCARDS = 3
+
+_log = logging.getLogger("openjarvis.memory")
 
 
 class Skip(StrEnum):
@@ -120,7 +129,23 @@ def _rules_of(folder: Path, around: _Rules | None) -> _Rules | None:
         text = read_file(folder, folder / _IGNORE_FILE).decode(errors="replace")
     except SkippedFile:
         return around
-    return _Rules(folder, GitIgnoreSpec.from_lines(text.splitlines()), around)
+    with warnings.catch_warnings():
+        # A rule such as `[[:alpha:]]` makes the regex engine wonder.
+        warnings.simplefilter("ignore", FutureWarning)
+        spec = GitIgnoreSpec.from_lines(filter(_is_usable, text.splitlines()))
+    return _Rules(folder, spec, around)
+
+
+def _is_usable(rule: str) -> bool:
+    """Tell whether a line of a `.gitignore` can be applied, in a time worth waiting for."""
+    if len(_WILDCARDS.findall(rule)) > _MOST_WILDCARDS:
+        _log.warning("An ignore rule has too many wildcards and is left out: %.100r", rule)
+        return False
+    try:
+        GitIgnoreSpec.from_lines([rule])
+    except (ValueError, re.error):  # git passes over such lines too
+        return False
+    return True
 
 
 def _list_folder(folder: Path, listing: Listing, around: _Rules | None) -> None:
@@ -157,6 +182,8 @@ def _reason_to_skip(entry: os.DirEntry[str], rules: _Rules | None) -> Skip | Non
         return Skip.MACHINE_MADE
     if rules is not None and rules.ignore(Path(entry.path), is_folder=is_folder):
         return Skip.IGNORED
+    if entry.path in _SYSTEM_TREES:
+        return Skip.SPECIAL
     if not is_folder and not entry.is_file(follow_symlinks=False):
         return Skip.SPECIAL
     return None

@@ -9,7 +9,7 @@ from pydantic import Field
 from openjarvis.core.errors import ToolError
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.core.types import ToolResult
-from openjarvis.memory.base import MemoryFailed, RetrievalResult
+from openjarvis.memory.base import MemoryFailed, RetrievalResult, numbered
 from openjarvis.memory.chunking import CHUNK_OVERLAP, CHUNK_SIZE
 from openjarvis.memory.ingest import Summary, index
 from openjarvis.safety.paths import AllowedDirs, Confined, confine
@@ -128,10 +128,7 @@ class MemorySearchTool(_SearchTool):
     )
 
     def _told(self, found: list[RetrievalResult]) -> str:
-        return "\n\n".join(
-            f"{number}. {result.source or 'no source'} [{result.score:.2f}]\n{result.content}"
-            for number, result in enumerate(found, 1)
-        )
+        return numbered(found)
 
 
 @ToolRegistry.register("memory_index")
