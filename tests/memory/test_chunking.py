@@ -67,6 +67,23 @@ def test_a_block_of_code_stays_whole() -> None:
     assert any(code in piece for piece in pieces)
 
 
+def test_a_short_piece_is_better_than_a_broken_block() -> None:
+    code = "```\n" + "".join(f"call number {number} now\n" for number in range(9)) + "```"
+
+    pieces = chunk(f"Look at this.\n\n{code}\n\nThe end.", size=40, overlap=0)
+
+    assert pieces[:2] == ["Look at this.", f"{code}\n\nThe end."]
+
+
+def test_no_piece_begins_with_the_rest_of_a_block() -> None:
+    code = "```\n" + "".join(f"call number {number} now\n" for number in range(5)) + "```"
+
+    pieces = chunk(f"{code}\n\n" + "And some more words. " * 10, size=24, overlap=8)
+
+    assert pieces[0] == code
+    assert pieces[1].startswith("And some")
+
+
 def test_a_block_of_code_too_long_for_a_piece_is_cut_at_its_lines() -> None:
     code = "~~~\n" + "".join(f"line {number} of code\n" for number in range(40)) + "~~~"
 

@@ -128,6 +128,11 @@ def test_text_without_words_has_no_terms(text: str) -> None:
     assert parse_query(text) == ((), (), ())
 
 
+def test_only_a_name_that_ends_with_its_sign_keeps_it() -> None:
+    assert document_terms("page=2#part") == ["page", "2", "part"]
+    assert document_terms("a++b") == ["ab", "a", "b"]
+
+
 def test_a_word_is_counted_as_often_as_it_stands_there() -> None:
     assert document_terms("tea tea, TEA").count("tea") == 3
 

@@ -14,6 +14,7 @@ import pytest
 
 from memory import storing_process
 from openjarvis.memory import Document, MemoryFailed
+from openjarvis.memory.segment import document_terms
 from openjarvis.memory.sqlite import SQLiteMemory
 from openjarvis.memory.sqlite_schema import APPLICATION_ID
 
@@ -46,6 +47,9 @@ def check_soundness(path: Path) -> None:
     (counted,) = database.execute("SELECT count(*) FROM documents").fetchone()
     indexed = database.execute("SELECT count(*) FROM entries_docsize").fetchone()
     assert database.execute("SELECT documents FROM state").fetchone() == (counted,) == indexed
+    contents = [content for (content,) in database.execute("SELECT content FROM documents")]
+    (words,) = database.execute("SELECT words FROM state").fetchone()
+    assert words == sum(len(document_terms(content)) for content in contents)
     assert database.execute("PRAGMA foreign_key_check").fetchall() == []
     database.close()
 
@@ -289,6 +293,16 @@ def test_an_error_in_the_middle_leaves_nothing_behind(
     assert [found.content for found in memory.retrieve("tea")] == ["old tea"]
     assert memory.indexed_files() == {"/a": "1"}
     memory.close()
+    check_soundness(path)
+
+
+def test_the_counters_follow_every_change(path: Path) -> None:
+    with SQLiteMemory(path) as memory:
+        key = memory.store("ชาเขียว and getUserName")
+        memory.store("more tea")
+        memory.delete(key)
+        memory.replace_file("/a", "1", [Document("old tea"), Document("cup")])
+        memory.replace_file("/a", "2", [Document("new tea")])
     check_soundness(path)
 
 

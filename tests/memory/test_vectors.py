@@ -170,6 +170,41 @@ def test_many_removed_texts_do_not_crowd_out_the_rest(
     assert contents(memory, "kitten") == ["feline"]
 
 
+def test_removed_texts_take_no_room_among_the_nearest(memory: RankedMemory) -> None:
+    memory.store("ocean")
+    keys = memory.store_many([Document("cat") for _ in range(80)])
+    assert len(contents(memory, "kitten", top_k=100)) == 81
+
+    for key in keys[:70]:
+        memory.delete(key)
+
+    assert len(contents(memory, "kitten", top_k=40)) == 11
+
+
+def test_only_the_direction_of_a_vector_counts(open_memory: OpenMemory) -> None:
+    def loud(texts: list[str]) -> list[list[float]]:
+        return [[1000.0, 900.0] if "loud" in text else [1.0, 0.0] for text in texts]
+
+    memory = open_memory(loud)
+    memory.store("loud")
+    memory.store("calm")
+
+    assert contents(memory, "quiet", top_k=1) == ["calm"]
+
+
+def test_vectors_made_again_are_seen_by_those_who_held_the_old(open_memory: OpenMemory) -> None:
+    def swapped(texts: list[str]) -> list[list[float]]:
+        return [[vector[1], vector[0], *vector[2:]] for vector in by_meaning(texts)]
+
+    open_memory(by_meaning).store_many([Document("cat"), Document("car")])
+    reader = open_memory(swapped)
+    assert contents(reader, "kitten", top_k=1) == ["car"]
+
+    open_memory(swapped).embed_again()
+
+    assert contents(reader, "kitten", top_k=1) == ["cat"]
+
+
 def test_without_numpy_the_extra_is_named(
     memory: RankedMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,7 +50,7 @@ _BETWEEN_WORDS = re.compile(r"[._'+#-]+")
 _PART = re.compile(rf"\d+|[A-Z]+(?![a-z])|[A-Z]?(?:(?![A-Z\d]){_LETTER})+")
 _GROUPED_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:,\d{3})+(?!\d)")
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_JOINERS = re.compile(r"[._/\\:@'-]|\+(?=\w)")
+_JOINERS = re.compile(r"[._/\\:@'-]|\+(?=\+*\w)")
 # What keeps 3.11 apart from 311 and C++ from C. Folding leaves no such sign in a text, and no
 # tokenizer of a database takes them for a separator.
 _KEPT_SIGNS = str.maketrans({"+": "\uff0b", "#": "\uff03"})
