@@ -61,6 +61,18 @@ class ToolsConfig:
 
 
 @dataclass
+class MemoryConfig:
+    """`[memory]`: where texts are remembered, and what finds them beside their words."""
+
+    backend: str = "sqlite"
+    path: str = ""
+    dsn: str = field(default="", repr=False)
+    embedder: str = ""
+    embedding_model: str = ""
+    embedding_url: str = ""
+
+
+@dataclass
 class AuditConfig:
     """`[audit]`: whether and where calls are recorded for good."""
 
@@ -75,6 +87,7 @@ class JarvisConfig:
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
@@ -214,6 +227,7 @@ __all__ = [
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "MemoryConfig",
     "ToolsConfig",
     "config_path",
     "home",

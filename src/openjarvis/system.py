@@ -21,10 +21,15 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
+from openjarvis.memory.base import MemoryBackend, RetrievalResult
+from openjarvis.memory.lazy import LazyMemory
+from openjarvis.memory.opening import is_started, open_memory
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.toolset import ToolSet
 from openjarvis.tools import catalog
 from openjarvis.tools.catalog import Chosen, UnknownToolError
+
+_RECALLED = 3  # texts of the memory that go with a question
 
 
 class UnknownAgentError(ValueError):
@@ -73,11 +78,23 @@ class System:
         return load_tool_folders(self.config, self._tool_dirs)
 
     @cached_property
+    def memory(self) -> MemoryBackend:
+        """The memory; it is opened when it is first used."""
+        return LazyMemory(lambda: open_memory(self.config.memory))
+
+    def recall(self, query: str) -> list[RetrievalResult]:
+        """Return what the memory has on `query`; nothing while nothing was ever stored."""
+        if not is_started(self.config.memory):
+            return []
+        return self.memory.retrieve(query, top_k=_RECALLED)
+
+    @cached_property
     def services(self) -> Services:
         """What tools may need."""
         return Services(
             engine=self.engine,
             model=self.model,
+            memory=self.memory,
             allowed_dirs=[
                 Path.cwd(),
                 *(Path(folder).expanduser() for folder in self.config.tools.allowed_dirs),
@@ -167,6 +184,8 @@ class System:
         """Close what was opened."""
         if isinstance(self.engine, InferenceEngine):
             self.engine.close()
+        if "memory" in self.__dict__:
+            self.memory.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
 

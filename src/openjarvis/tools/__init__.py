@@ -7,5 +7,10 @@ for _key, _module, _name in (
     ("calculator", "openjarvis.tools.calculator", "CalculatorTool"),
     ("file_read", "openjarvis.tools.file_read", "FileReadTool"),
     ("llm", "openjarvis.tools.llm_tool", "LLMTool"),
+    ("retrieval", "openjarvis.tools.retrieval", "RetrievalTool"),
+    ("memory_store", "openjarvis.memory.tools", "MemoryStoreTool"),
+    ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
+    ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
+    ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
