@@ -35,9 +35,6 @@ class Database(Protocol):
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of one reading statement."""
 
-    def version(self) -> int:
-        """Return a number that changes when another process has written."""
-
     def close(self) -> None:
         """Let go of the database; closing twice is fine."""
 
@@ -75,9 +72,6 @@ class SQLiteDatabase:
     def query(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         with self._lock:
             return self._connection.execute(statement, parameters).fetchall()
-
-    def version(self) -> int:
-        return int(self.query("PRAGMA data_version")[0]["data_version"])
 
     def close(self) -> None:
         with self._lock:

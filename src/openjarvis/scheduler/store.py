@@ -122,7 +122,7 @@ class SchedulerStore:
         marks = ", ".join("?" for _ in expected)
         with self.database.transaction() as execute:
             moved = execute(
-                "UPDATE scheduler_tasks SET status = ?, next_run = ? "
+                "UPDATE scheduler_tasks SET status = ?, next_run = ? "  # noqa: S608
                 f"WHERE id = ? AND status IN ({marks}) RETURNING id",
                 (str(to), to_micros_or_none(next_run), task_id, *map(str, expected)),
             )
@@ -144,8 +144,8 @@ class SchedulerStore:
 
     def next_due(self) -> datetime | None:
         """Return when the next task that is not running will be due, or None."""
-        soonest = self.database.query(f"SELECT MIN(next_run) AS due {_DUE}")[0]["due"]
-        return None if soonest is None else from_micros(soonest)
+        soonest = self.database.query(f"SELECT next_run {_DUE} ORDER BY next_run LIMIT 1")
+        return from_micros(soonest[0]["next_run"]) if soonest else None
 
     def log_run(
         self,

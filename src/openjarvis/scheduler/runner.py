@@ -1,0 +1,189 @@
+"""Where claimed runs are carried out: the interface, and threads of this process behind it.
+
+`distributed` gives the same interface over durable workflows on many machines.
+"""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Condition, Event, Thread
+from typing import Protocol
+from uuid import uuid4
+
+from openjarvis.scheduler.instants import now_utc
+from openjarvis.scheduler.runs import Run, RunOutcome
+from openjarvis.scheduler.store import SchedulerStore
+from openjarvis.scheduler.task import OnInterrupt, ScheduledTask, TaskStatus
+
+_log = logging.getLogger("openjarvis.scheduler")
+
+MOST_ATTEMPTS = 3
+"""How often a slot is begun when its process keeps dying under it."""
+
+RECORD_AGAIN_SECONDS = 1.0
+
+Work = Callable[[ScheduledTask, Run], RunOutcome]
+
+
+class Runner(Protocol):
+    """Carries out runs that were claimed in its name; any thread may call any method."""
+
+    owner: str
+    """Whose name stands on the runs."""
+    lease: timedelta
+    """How long a run is believed to be alive without a sign of life."""
+    look_every: float
+    """After how many seconds `recover` wants to be called again."""
+
+    def free(self) -> int:
+        """Return how many more runs may be claimed now."""
+
+    def start(self, task: ScheduledTask, run: Run) -> None:
+        """Carry out a claimed run and close it in the ledger."""
+
+    def recover(self) -> int:
+        """Take care of runs whose holder is gone; return how many are still in doubt."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing runs here; False when `timeout` seconds were not enough."""
+
+    def stop(self, timeout: float) -> bool:
+        """Take no more runs and wait for the present ones; False when some are still going."""
+
+
+class ThreadRunner:
+    """Runs tasks in threads of this process, at most `max_parallel` at once.
+
+    It shows a sign of life for its runs four times in every lease. A run of another process counts
+    as dead only when this process has watched its lease go without renewal, for half a lease if it
+    is over and for a whole one otherwise: two clocks that disagree, a clock that jumps or a machine
+    that slept do not make a living run look dead.
+
+    `changed` is called whenever a run has ended.
+    """
+
+    def __init__(
+        self,
+        store: SchedulerStore,
+        work: Work,
+        *,
+        max_parallel: int = 4,
+        lease: timedelta = timedelta(seconds=30),
+        clock: Callable[[], datetime] = now_utc,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self.lease = lease
+        self.look_every = lease.total_seconds() / 4
+        self._store = store
+        self._work = work
+        self._max_parallel = max_parallel
+        self._clock = clock
+        self._changed = changed
+        self._held: dict[int, Run] = {}
+        self._idle = Condition()
+        self._seen: dict[int, tuple[datetime, float]] = {}
+        self._heart: Thread | None = None
+
+    def free(self) -> int:
+        with self._idle:
+            return self._max_parallel - len(self._held)
+
+    def start(self, task: ScheduledTask, run: Run) -> None:
+        with self._idle:
+            self._held[run.id] = run
+            if self._heart is None:
+                self._heart = Thread(target=self._beat, name="scheduler-leases", daemon=True)
+                self._heart.start()
+        # A daemon thread, so that a task that hangs does not keep the process from ending.
+        name = f"scheduled-task-{task.id}"
+        Thread(target=self._carry_out, args=(task, run), name=name, daemon=True).start()
+
+    def recover(self) -> int:
+        others = [run for run in self._store.runs.running() if run.owner != self.owner]
+        self._seen = {run.id: self._first_seen(run) for run in others}
+        return sum(self._is_in_doubt(run) for run in others)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._held, timeout)
+
+    def stop(self, timeout: float) -> bool:
+        return self.wait(timeout)
+
+    def _carry_out(self, task: ScheduledTask, run: Run) -> None:
+        outcome = self._work(task, run)
+        self._record(run, outcome)
+        with self._idle:
+            del self._held[run.id]
+            self._idle.notify_all()
+        self._changed()
+
+    def _record(self, run: Run, outcome: RunOutcome) -> None:
+        # A run that cannot be recorded (a full disk, say) would be taken for interrupted and run
+        # again, so this thread keeps holding it until the record is there.
+        pause = Event()
+        while True:
+            try:
+                if not self._store.runs.finish(run, outcome, self._clock()):
+                    _log.warning("The run of task %s was taken over before it ended", run.task_id)
+                return
+            except Exception:  # noqa: BLE001 - a database may fail in any way, and this must go on
+                _log.exception("The run of task %s cannot be recorded yet", run.task_id)
+                pause.wait(RECORD_AGAIN_SECONDS)
+
+    def _beat(self) -> None:
+        pause = Event()
+        while not pause.wait(self.look_every):
+            with self._idle:
+                if not self._held:
+                    self._heart = None
+                    return
+            try:
+                self._store.runs.renew(self.owner, self._clock() + self.lease)
+            except Exception:  # noqa: BLE001 - a database may fail in any way, and this must go on
+                _log.exception("The leases of running tasks cannot be renewed")
+
+    def _first_seen(self, run: Run) -> tuple[datetime, float]:
+        before = self._seen.get(run.id)
+        if before is not None and before[0] == run.lease_until:
+            return before
+        return run.lease_until, time.monotonic()
+
+    def _is_in_doubt(self, run: Run) -> bool:
+        """Take care of a run if its holder is dead; True while that is only to be feared."""
+        is_over = run.lease_until < self._clock()
+        watched = time.monotonic() - self._seen[run.id][1]
+        if watched < self.lease.total_seconds() / (2 if is_over else 1):
+            return is_over
+        return not self._bury(run)
+
+    def _bury(self, run: Run) -> bool:
+        """Close a dead run or take its slot over; False when that must wait for a free place."""
+        data = self._store.get_task(run.task_id)
+        task = None if data is None else ScheduledTask.from_dict(data)
+        if task is None or not _is_retried(task, run):
+            self._store.runs.interrupt(run, self._clock())
+            self._changed()
+            return True
+        if self.free() <= 0:
+            return False
+        now = self._clock()
+        again = self._store.runs.take_over(
+            run, owner=self.owner, now=now, lease_until=now + self.lease
+        )
+        if again is not None:
+            _log.warning("Task %s was interrupted; its slot is run again", run.task_id)
+            self.start(task, again)
+        return True
+
+
+def _is_retried(task: ScheduledTask, run: Run) -> bool:
+    return (
+        task.on_interrupt == OnInterrupt.RETRY
+        and run.attempt < MOST_ATTEMPTS
+        and task.status == TaskStatus.ACTIVE
+    )
