@@ -4,11 +4,11 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
-from scheduler.fakes import NOON
 
 from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
+from scheduler.fakes import NOON
 
 LATER = NOON + timedelta(minutes=1)
 LEASE = NOON + timedelta(seconds=30)
@@ -48,7 +48,9 @@ def test_a_slot_is_claimed_once_and_the_task_moves_on(store: SchedulerStore) -> 
     assert task["last_run"] == NOON.isoformat()
 
 
-def test_of_many_that_claim_at_once_one_gets_the_slot(tmp_path: Path, store: SchedulerStore) -> None:
+def test_of_many_that_claim_at_once_one_gets_the_slot(
+    tmp_path: Path, store: SchedulerStore
+) -> None:
     start, won = Barrier(8), []
 
     def race(name: str) -> None:
@@ -80,9 +82,7 @@ def test_a_task_never_overlaps_itself(store: SchedulerStore) -> None:
 
 
 def test_a_paused_or_cancelled_task_is_not_claimed(store: SchedulerStore) -> None:
-    store.change_status(
-        "a", expected=[TaskStatus.ACTIVE], to=TaskStatus.PAUSED, next_run=NOON
-    )
+    store.change_status("a", expected=[TaskStatus.ACTIVE], to=TaskStatus.PAUSED, next_run=NOON)
 
     assert claim(store) is None
     assert statuses(store) == []

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scheduler.fakes import NOON, FakeClock, FakeSystem, Gate
 
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.scheduler.runs import Run
@@ -16,6 +15,7 @@ from openjarvis.scheduler.scheduler import TaskScheduler
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import TaskStatus
 from openjarvis.scheduler.timing import ScheduleError
+from scheduler.fakes import NOON, FakeClock, FakeSystem, Gate
 
 Make = Callable[..., TaskScheduler]
 
@@ -216,9 +216,7 @@ def test_what_a_person_must_confirm_is_denied_in_an_unattended_run(
     assert not approve(SimpleNamespace(spec=SimpleNamespace(requires_confirmation=True)))
 
 
-def test_the_calls_of_a_run_are_kept_and_a_denied_one_says_so(
-    make: Make, clock: FakeClock
-) -> None:
+def test_the_calls_of_a_run_are_kept_and_a_denied_one_says_so(make: Make, clock: FakeClock) -> None:
     class Calling:
         def ask_full(self, prompt: str, **request: Any) -> dict[str, Any]:
             denied = {"tool_name": "pay", "success": False, "outcome": "denied", "content": "no"}
@@ -292,9 +290,7 @@ def test_the_bus_is_told_of_the_start_and_the_end(make: Make, clock: FakeClock) 
 # Slots
 
 
-def test_a_run_that_begins_late_does_not_shift_the_later_ones(
-    make: Make, clock: FakeClock
-) -> None:
+def test_a_run_that_begins_late_does_not_shift_the_later_ones(make: Make, clock: FakeClock) -> None:
     scheduler = make(FakeSystem())
     task = scheduler.create_task("go", "interval", "60")
     clock.advance(seconds=75)

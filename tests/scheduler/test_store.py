@@ -6,11 +6,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from scheduler.fakes import NOON
 
 from openjarvis.core.errors import ConfigError
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
+from scheduler.fakes import NOON
 
 
 @pytest.fixture
@@ -192,9 +192,13 @@ def test_a_file_of_a_newer_release_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_failed_change_leaves_nothing_behind(store: SchedulerStore) -> None:
-    with pytest.raises(RuntimeError), store.database.transaction() as execute:
-        execute("INSERT INTO scheduler_schema VALUES (7)")
-        raise RuntimeError
+    def change_and_fail() -> None:
+        with store.database.transaction() as execute:
+            execute("INSERT INTO scheduler_schema VALUES (7)")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        change_and_fail()
 
     store.save_task(a_task())
     assert store.database.query("SELECT version FROM scheduler_schema") == [{"version": 1}]

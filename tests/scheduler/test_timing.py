@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -181,7 +182,7 @@ DAYS = st.one_of(
     st.tuples(field("day"), st.just("*")),
     st.tuples(field("day", starred=False), field("weekday", starred=False)),
 )
-INSTANTS = st.datetimes(datetime(2020, 1, 1), datetime(2060, 1, 1)).map(  # noqa: DTZ001
+INSTANTS = st.datetimes(datetime(2020, 1, 1), datetime(2060, 1, 1)).map(
     lambda moment: moment.replace(tzinfo=UTC)
 )
 
@@ -218,7 +219,7 @@ def test_cron_times_only_go_forward_in_every_zone(
 ) -> None:
     moments = [after, *first_runs("cron", f"{minute} {hour} * * *", after, zone, count=5)]
 
-    assert all(earlier < later for earlier, later in zip(moments, moments[1:], strict=False))
+    assert all(earlier < later for earlier, later in pairwise(moments))
     assert all(moment.tzinfo is UTC for moment in moments)
 
 

@@ -9,11 +9,12 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from threading import Condition, Event, Thread
+from threading import Event, Lock, Thread
 from typing import Protocol
 from uuid import uuid4
 
 from openjarvis.scheduler.instants import now_utc
+from openjarvis.scheduler.places import Places
 from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import OnInterrupt, ScheduledTask, TaskStatus
@@ -80,21 +81,19 @@ class ThreadRunner:
         self.look_every = lease.total_seconds() / 4
         self._store = store
         self._work = work
-        self._max_parallel = max_parallel
         self._clock = clock
         self._changed = changed
-        self._held: dict[int, Run] = {}
-        self._idle = Condition()
+        self._places = Places(max_parallel)
+        self._heart_lock = Lock()
         self._seen: dict[int, tuple[datetime, float]] = {}
         self._heart: Thread | None = None
 
     def free(self) -> int:
-        with self._idle:
-            return self._max_parallel - len(self._held)
+        return self._places.free
 
     def start(self, task: ScheduledTask, run: Run) -> None:
-        with self._idle:
-            self._held[run.id] = run
+        self._places.take(run.id)
+        with self._heart_lock:
             if self._heart is None:
                 self._heart = Thread(target=self._beat, name="scheduler-leases", daemon=True)
                 self._heart.start()
@@ -108,8 +107,7 @@ class ThreadRunner:
         return sum(self._is_in_doubt(run) for run in others)
 
     def wait(self, timeout: float | None = None) -> bool:
-        with self._idle:
-            return self._idle.wait_for(lambda: not self._held, timeout)
+        return self._places.wait_idle(timeout)
 
     def stop(self, timeout: float) -> bool:
         return self.wait(timeout)
@@ -117,9 +115,7 @@ class ThreadRunner:
     def _carry_out(self, task: ScheduledTask, run: Run) -> None:
         outcome = self._work(task, run)
         self._record(run, outcome)
-        with self._idle:
-            del self._held[run.id]
-            self._idle.notify_all()
+        self._places.leave(run.id)
         self._changed()
 
     def _record(self, run: Run, outcome: RunOutcome) -> None:
@@ -138,8 +134,8 @@ class ThreadRunner:
     def _beat(self) -> None:
         pause = Event()
         while not pause.wait(self.look_every):
-            with self._idle:
-                if not self._held:
+            with self._heart_lock:
+                if self._places.is_idle:
                     self._heart = None
                     return
             try:
@@ -169,7 +165,7 @@ class ThreadRunner:
             self._store.runs.interrupt(run, self._clock())
             self._changed()
             return True
-        if self.free() <= 0:
+        if not self.free():
             return False
         now = self._clock()
         again = self._store.runs.take_over(

@@ -11,13 +11,16 @@ from openjarvis.core.events import EventBus, EventType, get_event_bus
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import now_utc
 from openjarvis.scheduler.perform import Approver, deny_confirmations, perform
-from openjarvis.scheduler.runner import Runner, ThreadRunner
+from openjarvis.scheduler.runner import Runner, ThreadRunner, Work
 from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import OnMissed, ScheduledTask, TaskStatus
 from openjarvis.scheduler.timing import ScheduleError, next_run
 
 _log = logging.getLogger("openjarvis.scheduler")
+
+MakeRunner = Callable[[SchedulerStore, Work, Callable[[], None]], Runner]
+"""Makes what carries out runs, from the store, the work, and whom to tell of a run's end."""
 
 WATCH_SECONDS = 0.5
 """How often a sleeping scheduler looks whether another process has changed the store."""
@@ -49,7 +52,7 @@ class TaskScheduler(TaskBook):
         missed_after: float = 60.0,
         approve: Approver = deny_confirmations,
         clock: Callable[[], datetime] = now_utc,
-        make_runner: Callable[["TaskScheduler"], Runner] | None = None,
+        make_runner: MakeRunner | None = None,
     ) -> None:
         super().__init__(store, clock=clock)
         self.system = system
@@ -68,7 +71,7 @@ class TaskScheduler(TaskBook):
                 changed=self._woken.set,
             )
             if make_runner is None
-            else make_runner(self)
+            else make_runner(store, self.carry_out, self._woken.set)
         )
         self._longest_sleep = min(poll_interval, self.runner.look_every)
 
@@ -96,7 +99,7 @@ class TaskScheduler(TaskBook):
         """Begin what is due at this moment, as far as there is room; return how many runs began."""
         self.runner.recover()
         now = self._clock()
-        due = self.store.get_due_tasks(now, limit=max(self.runner.free(), 0))
+        due = self.store.get_due_tasks(now, limit=self.runner.free())
         return sum(self._begin(ScheduledTask.from_dict(task), now) for task in due)
 
     def run_pending(self) -> int:
@@ -105,7 +108,7 @@ class TaskScheduler(TaskBook):
         while not self._stopping.is_set():
             self._woken.clear()
             in_doubt = self.runner.recover()
-            due = self.store.get_due_tasks(until, limit=max(self.runner.free(), 0))
+            due = self.store.get_due_tasks(until, limit=self.runner.free())
             began += sum(self._begin(ScheduledTask.from_dict(task), until) for task in due)
             if not due and not in_doubt and self.runner.wait(0):
                 break
@@ -181,7 +184,7 @@ class TaskScheduler(TaskBook):
         end = time.monotonic() + self._longest_sleep
         while (left := end - time.monotonic()) > 0:
             # Without room nothing can begin: the end of a run wakes us.
-            due = self.store.next_due() if self.runner.free() > 0 else None
+            due = self.store.next_due() if self.runner.free() else None
             until_due = left if due is None else (due - self._clock()).total_seconds()
             nap = min(left, WATCH_SECONDS, until_due)
             if nap <= 0 or self._woken.wait(nap):
