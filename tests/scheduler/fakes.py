@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import Any
 
+from openjarvis.scheduler.store import SchedulerStore
+
+MakeStore = Callable[[], SchedulerStore]
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 

@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
@@ -8,18 +6,15 @@ import pytest
 from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
-from scheduler.fakes import NOON
+from scheduler.fakes import NOON, MakeStore
 
 LATER = NOON + timedelta(minutes=1)
 LEASE = NOON + timedelta(seconds=30)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SchedulerStore]:
-    store = SchedulerStore(tmp_path / "scheduler.db")
+@pytest.fixture(autouse=True)
+def task(store: SchedulerStore) -> None:
     store.save_task(ScheduledTask("a", "go", "interval", "60", next_run=NOON.isoformat()))
-    yield store
-    store.close()
 
 
 def claim(
@@ -48,17 +43,14 @@ def test_a_slot_is_claimed_once_and_the_task_moves_on(store: SchedulerStore) -> 
     assert task["last_run"] == NOON.isoformat()
 
 
-def test_of_many_that_claim_at_once_one_gets_the_slot(
-    tmp_path: Path, store: SchedulerStore
-) -> None:
+def test_of_many_that_claim_at_once_one_gets_the_slot(open_store: MakeStore) -> None:
     start, won = Barrier(8), []
 
     def race(name: str) -> None:
-        own = SchedulerStore(tmp_path / "scheduler.db")
+        own = open_store()
         start.wait()
         if claim(own, owner=name) is not None:
             won.append(name)
-        own.close()
 
     threads = [Thread(target=race, args=(str(number),)) for number in range(8)]
     for thread in threads:
@@ -67,7 +59,7 @@ def test_of_many_that_claim_at_once_one_gets_the_slot(
         thread.join()
 
     assert len(won) == 1
-    assert statuses(store) == [(1, "running")]
+    assert statuses(open_store()) == [(1, "running")]
 
 
 def test_a_task_never_overlaps_itself(store: SchedulerStore) -> None:

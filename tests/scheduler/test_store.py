@@ -1,6 +1,5 @@
 import sqlite3
 import stat
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -10,14 +9,7 @@ import pytest
 from openjarvis.core.errors import ConfigError
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
-from scheduler.fakes import NOON
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SchedulerStore]:
-    store = SchedulerStore(tmp_path / "scheduler.db", keep_runs=3)
-    yield store
-    store.close()
+from scheduler.fakes import NOON, MakeStore
 
 
 def a_task(task_id: str = "a", **changes: object) -> ScheduledTask:
@@ -151,24 +143,20 @@ def test_the_file_is_readable_by_its_owner_only_and_home_is_understood(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_what_one_process_saves_another_sees(tmp_path: Path) -> None:
-    first, second = SchedulerStore(tmp_path / "t.db"), SchedulerStore(tmp_path / "t.db")
+def test_what_one_process_saves_another_sees(open_store: MakeStore) -> None:
+    first, second = open_store(), open_store()
 
     first.save_task(a_task())
 
     assert second.get_task("a") is not None
-    first.close()
-    second.close()
 
 
-def test_stores_that_open_a_new_file_at_once_all_find_the_tables(tmp_path: Path) -> None:
+def test_stores_that_open_a_new_database_at_once_all_find_the_tables(open_store: MakeStore) -> None:
     failures: list[BaseException] = []
 
     def open_it() -> None:
         try:
-            store = SchedulerStore(tmp_path / "new.db")
-            store.list_tasks()
-            store.close()
+            open_store().list_tasks()
         except BaseException as error:  # noqa: BLE001 - every failure is told
             failures.append(error)
 
