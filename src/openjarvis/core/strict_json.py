@@ -91,3 +91,13 @@ def _refuse_surrogates(value: Any) -> None:
     except UnicodeEncodeError as error:
         code = f"\\u{ord(error.object[error.start]):04x}"
         raise JSONRefused(f"the unpaired surrogate {code} is not a character") from None
+
+
+def dumps(value: Any) -> str:
+    """Return `value` as JSON text, other scripts as they are.
+
+    Raises:
+        ValueError: for NaN and infinities.
+        TypeError: for what JSON has no place for.
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -9,7 +9,9 @@ import _thread
 import asyncio
 import contextvars
 import os
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread
 from typing import Any
 
@@ -22,10 +24,8 @@ class Job:
 
     __slots__ = ("_call", "_context", "_done", "_on_done", "error", "value")
 
-    def __init__(
-        self, call: Callable[[], Any], on_done: Callable[["Job"], None] | None = None
-    ) -> None:
-        self._call: Callable[[], Any] | None = call
+    def __init__(self, call: Callable[[], Any], on_done: Callable[[], None] | None = None) -> None:
+        self._call = call
         self._context = contextvars.copy_context()
         self._done = _thread.allocate_lock()
         self._done.acquire()
@@ -35,10 +35,8 @@ class Job:
 
     def run(self) -> None:
         """Do the work, in the worker."""
-        call, self._call = self._call, None
-        assert call is not None
         try:
-            self.value = self._context.run(call)
+            self.value = self._context.run(self._call)
         except BaseException as error:  # noqa: BLE001 - carried to whoever waits, whatever it is
             self.error = error
 
@@ -46,7 +44,7 @@ class Job:
         """Tell whoever waits that the work is done."""
         self._done.release()
         if self._on_done is not None:
-            self._on_done(self)
+            self._on_done()
 
     def wait(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds; tell whether the work is done."""
@@ -71,17 +69,16 @@ class _Worker(Thread):
         super().__init__(name="openjarvis-worker", daemon=True)
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
-        self._job: Job | None = None
+        self._jobs: deque[Job] = deque()
 
     def take(self, job: Job) -> None:
-        self._job = job
+        self._jobs.append(job)
         self._wake.release()
 
     def run(self) -> None:
         while True:
             self._wake.acquire()
-            job, self._job = self._job, None
-            assert job is not None
+            job = self._jobs.popleft()
             job.run()
             keep = len(_idle) < MAX_IDLE
             if keep:
@@ -98,7 +95,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def start(call: Callable[[], Any], on_done: Callable[[Job], None] | None = None) -> Job:
+def start(call: Callable[[], Any], on_done: Callable[[], None] | None = None) -> Job:
     """Run `call` in a worker, in a copy of the caller's context.
 
     `on_done` is called in the worker when the call has ended, however it ended.
@@ -118,24 +115,23 @@ async def run_in_worker(call: Callable[[], Any]) -> Any:
 
     A cancelled wait leaves the call running in its worker.
     """
-    return (await start_async(call)).result()
+    job, ended = start_async(call)
+    await ended
+    return job.result()
 
 
-def start_async(call: Callable[[], Any]) -> "asyncio.Future[Job]":
-    """Run `call` in a worker; the future, of the running loop, gets the job when it is done."""
+def start_async(call: Callable[[], Any]) -> "tuple[Job, asyncio.Future[None]]":
+    """Run `call` in a worker; the future, of the running loop, resolves when the job is done."""
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[Job] = loop.create_future()
+    ended: asyncio.Future[None] = loop.create_future()
 
-    def announce(job: Job) -> None:
-        try:
-            loop.call_soon_threadsafe(_resolve, future, job)
-        except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
-            pass
+    def announce() -> None:
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            loop.call_soon_threadsafe(_resolve, ended)
 
-    start(call, announce)
-    return future
+    return start(call, announce), ended
 
 
-def _resolve(future: "asyncio.Future[Job]", job: Job) -> None:
-    if not future.done():
-        future.set_result(job)
+def _resolve(ended: "asyncio.Future[None]") -> None:
+    if not ended.done():
+        ended.set_result(None)

@@ -130,7 +130,10 @@ class ScriptedEngine(InferenceEngine):
     def assert_exhausted(self) -> None:
         """Fail when the script has turns that nobody asked for."""
         unused = len(self._script) - len(self.requests)
-        assert unused <= 0, f"{unused} of {len(self._script)} scripted turns were never asked for."
+        if unused > 0:
+            raise AssertionError(
+                f"{unused} of {len(self._script)} scripted turns were never asked for."
+            )
 
     def _reply(self, turn: Any) -> Reply:
         elements = [turn] if isinstance(turn, Says | Calls) else list(turn)

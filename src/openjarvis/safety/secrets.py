@@ -10,6 +10,7 @@ _SECRET_NAME = re.compile(
     r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?|AUTH|DSN|APIKEY)(?:_|$)|API_?KEY",
     re.IGNORECASE,
 )
+_DIRECTORIES = frozenset({"PWD", "OLDPWD"})
 _SHORTEST_VALUE = 8
 """Shorter values of the environment are not masked: they would hide ordinary words."""
 
@@ -66,7 +67,7 @@ def _environment_secrets() -> tuple[str, ...]:
         tuple(
             value
             for name, value in os.environ.items()
-            if len(value) >= _SHORTEST_VALUE and looks_secret(name)
+            if len(value) >= _SHORTEST_VALUE and looks_secret(name) and name not in _DIRECTORIES
         )
     )
 

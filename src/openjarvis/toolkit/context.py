@@ -7,7 +7,7 @@ from typing import Any
 from openjarvis.core.events import EventBus
 
 
-def _unheard(text: str) -> None:
+def unheard(text: str) -> None:
     """Drop progress that nobody listens to."""
 
 
@@ -23,5 +23,5 @@ class ToolContext:
     call_id: str = ""
     context: Any = None
     bus: EventBus | None = None
-    progress: Callable[[str], None] = _unheard
+    progress: Callable[[str], None] = unheard
     idempotency_key: str = ""

@@ -207,5 +207,8 @@ def failure_text(error: BaseException) -> str:
         return str(error)
     if isinstance(error, ArgumentsError):
         return f"Invalid arguments: {error}"
-    text = mask_secrets(str(error))[:2_000]
+    try:
+        text = mask_secrets(str(error))[:2_000]
+    except Exception:  # noqa: BLE001 - `__str__` of a foreign exception may raise anything
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
