@@ -1,22 +1,26 @@
-"""A worker process for the tests of many machines: `python durable_worker.py DSN LOG NAME`.
+"""A worker process for the tests of many machines: `python durable_worker.py DSN JOURNAL`.
 
-Every engine request and every tool call leaves a line in LOG, so that a test can count what really
-ran. A prompt holds `NAME=SECONDS` pairs: the tools to call one after another, and how long each
-takes.
+A prompt is a name and turns: `A one=0.1 two=0.2,three=5` has the model call the tool `step` for
+`one`, then for `two` and `three` at once, then answer; the numbers are the seconds that a call
+takes. Every engine request and every tool call leaves a line in JOURNAL, so that a test can count
+what really ran.
 """
 
+import json
 import os
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from openjarvis.core.types import ToolResult
+from openjarvis.core.types import ToolCall
+from openjarvis.execution.executor import ToolExecutor
 from openjarvis.scheduler.distributed import distributed_scheduler
 from openjarvis.scheduler.durable import DurableEngine, DurableTool
-from openjarvis.toolkit.base import BaseTool, ToolSpec
-from openjarvis.toolkit.context import ToolContext
+from openjarvis.toolkit.typed import TypedTool
+
+LEASE_SECONDS = 2.0
 
 
 class Journal:
@@ -26,41 +30,47 @@ class Journal:
         self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
 
     def write(self, *words: object) -> None:
-        os.write(self._file, (" ".join(map(str, words)) + "\n").encode())
+        os.write(self._file, (" ".join(map(str, words)) + f" {os.getpid()}\n").encode())
 
 
-class StepTool(BaseTool):
-    """Waits a while, and says so in the journal before and after."""
+class StepTool(TypedTool):
+    """Take a while, and tell the journal before and after. Call it for every step."""
+
+    name = "step"
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
 
-    @property
-    def spec(self) -> ToolSpec:
-        return ToolSpec("step", "Do a step.")
-
-    def execute(self, **params: Any) -> ToolResult:
-        self.journal.write("begin", params["run"], params["step"], os.getpid())
-        time.sleep(float(params["seconds"]))
-        self.journal.write("end", params["run"], params["step"], os.getpid())
-        return ToolResult("step", f"{params['step']} by {os.getpid()}")
+    def run(
+        self,
+        run: Annotated[str, "Whose step it is"],
+        step: Annotated[str, "Its name"],
+        seconds: Annotated[float, "How long it takes"],
+    ) -> str:
+        self.journal.write("begin", run, step)
+        time.sleep(seconds)
+        self.journal.write("end", run, step)
+        return step
 
 
 class StepEngine:
-    """Asks for the prompt's steps one after another, then for nothing more."""
+    """Asks for one turn of the prompt after another, then gives the answer."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
 
     def generate(self, messages: list[str], **request: Any) -> dict[str, Any]:
-        run, *steps = messages[0].split()
+        run, *turns = messages[0].split()
         done = len(messages) - 1
-        self.journal.write("model", run, done, os.getpid())
-        if done == len(steps):
-            return {"content": "; ".join(messages[1:])}
-        name, seconds = steps[done].split("=")
-        arguments = {"run": run, "step": name, "seconds": seconds}
-        return {"tool_calls": [{"id": f"call-{name}", "name": "step", "arguments": arguments}]}
+        self.journal.write("model", run, done)
+        if done == len(turns):
+            return {"content": " ".join(messages[1:])}
+        return {"tool_calls": [_call(run, *part.split("=")) for part in turns[done].split(",")]}
+
+
+def _call(run: str, step: str, seconds: str) -> dict[str, str]:
+    arguments = {"run": run, "step": step, "seconds": float(seconds)}
+    return {"id": "", "name": "step", "arguments": json.dumps(arguments)}
 
 
 class StepSystem:
@@ -71,18 +81,17 @@ class StepSystem:
         self.tool = DurableTool(StepTool(journal))
 
     def ask_full(self, prompt: str, **request: Any) -> dict[str, Any]:
-        messages = [prompt]
-        while calls := self.engine.generate(messages).get("tool_calls"):
-            for call in calls:
-                result = self.tool.invoke(call["arguments"], ToolContext(call_id=call["id"]))
-                messages.append(result.content)
-        return {"content": "; ".join(messages[1:])}
+        messages, executor = [prompt], ToolExecutor([self.tool])
+        while asked := self.engine.generate(messages).get("tool_calls"):
+            calls = [ToolCall(**call) for call in asked]
+            messages.append("+".join(r.content for r in executor.execute_all(calls)))
+        return {"content": " ".join(messages[1:])}
 
 
 def main() -> None:
-    dsn, log = sys.argv[1:3]
-    scheduler = distributed_scheduler(dsn, StepSystem(Journal(Path(log))), lease_seconds=2)
-    scheduler.start()
+    dsn, journal = sys.argv[1:]
+    system = StepSystem(Journal(Path(journal)))
+    distributed_scheduler(dsn, system, lease_seconds=LEASE_SECONDS).start()
     print("ready", flush=True)
     threading.Event().wait()
 

@@ -132,7 +132,8 @@ class WorkflowRunner:
                     outcome = self._work(task, run)
                 self._step("record", lambda: self._store.runs.finish(run, outcome, now_utc()))
             else:
-                self._step("interrupt", lambda: self._store.runs.interrupt(run, now_utc()))
+                # No step: behind `begin` stand the steps of the run that was interrupted.
+                self._store.runs.interrupt(run, now_utc())
         finally:
             self._places.leave(run.id)
             self._changed()

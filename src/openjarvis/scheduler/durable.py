@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict
 from typing import Any
+from uuid import uuid4
 
 from openjarvis.core.errors import ToolError
 from openjarvis.core.types import ToolResult
+from openjarvis.core.workers import run_in_worker
 from openjarvis.toolkit.base import Tool, ToolSpec
 from openjarvis.toolkit.context import ToolContext
+from openjarvis.toolkit.schema import signature_of
 from openjarvis.toolkit.typed import SignatureTool, failure_text, result_of
 
 _reserved: ContextVar[dict[str, Any] | None] = ContextVar("reserved_steps", default=None)
@@ -52,18 +55,38 @@ class DurableEngine:
         from dbos import DBOS
 
         def ask() -> str:
-            return json.dumps(self._engine.generate(messages, **request), ensure_ascii=False)
+            reply = self._engine.generate(messages, **request)
+            return json.dumps(_with_call_ids(reply), ensure_ascii=False)
 
         reply = json.loads(DBOS.run_step({"name": "model"}, ask))
         for call in reply.get("tool_calls") or ():
             reserved[call["id"]] = DBOS.reserve_step()
         return reply
 
+    async def agenerate(self, messages: Any, **request: Any) -> Any:
+        """Return what `generate` returns, without blocking the event loop."""
+        return await run_in_worker(lambda: self.generate(messages, **request))
+
+
+def _with_call_ids(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply in which every call has an id of its own, to be kept with it."""
+    seen: set[str] = set()
+    for call in reply.get("tool_calls") or ():
+        if not call.get("id") or call["id"] in seen:
+            call["id"] = f"call_{uuid4().hex}"
+        seen.add(call["id"])
+    return reply
+
+
+def _called(context: ToolContext) -> None:
+    """Have the signature that makes the executor hand over a call's context."""
+
 
 class DurableTool(SignatureTool):
     """A tool whose results are kept, call by call."""
 
     is_async = False
+    signature = signature_of(_called, "DurableTool")
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool

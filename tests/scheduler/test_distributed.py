@@ -1,0 +1,188 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from openjarvis.scheduler.book import TaskBook
+from openjarvis.scheduler.instants import now_utc
+from openjarvis.scheduler.store import SchedulerStore
+from postgres_server import PostgresServer
+from scheduler import durable_worker
+
+pytest.importorskip("dbos", reason="dbos is not installed (extra 'distributed')")
+
+
+class Cluster:
+    """A database, its tasks, and worker processes that can be killed."""
+
+    def __init__(self, dsn: str, folder: Path) -> None:
+        from openjarvis.scheduler.postgres import PostgresDatabase
+
+        self.dsn = dsn
+        self.journal = folder / "journal"
+        self.journal.touch()
+        self.store = SchedulerStore(PostgresDatabase(dsn), keep_runs=1000)
+        self.book = TaskBook(self.store)
+        self.workers: list[subprocess.Popen[str]] = []
+
+    def start(self, count: int) -> None:
+        command = [sys.executable, durable_worker.__file__, self.dsn, str(self.journal)]
+        new = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment())
+            for _ in range(count)
+        ]
+        self.workers += new
+        for worker in new:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "ready\n"
+
+    def soon(self, prompt: str, **options: str) -> str:
+        """Make a task that is due at once; return its id."""
+        due = (now_utc() + timedelta(seconds=0.2)).isoformat()
+        return self.book.create_task(prompt, "once", due, **options).id
+
+    def lines(self, *words: str) -> list[list[str]]:
+        """The journal's lines that begin with these words."""
+        split = [line.split() for line in self.journal.read_text().splitlines()]
+        return [line for line in split if line[: len(words)] == list(words)]
+
+    def wait_for(self, is_so: Callable[[], object], seconds: float = 60) -> None:
+        end = time.monotonic() + seconds
+        while not is_so():
+            assert time.monotonic() < end, f"waited in vain; {self.journal.read_text()}"
+            time.sleep(0.02)
+
+    def kill(self, pid: int) -> None:
+        worker = next(worker for worker in self.workers if worker.pid == pid)
+        self.workers.remove(worker)
+        worker.kill()
+        worker.communicate()
+
+    def statuses(self, task_id: str) -> list[str]:
+        return [log["status"] for log in self.store.get_run_logs(task_id, limit=1000)]
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.communicate()
+        self.store.close()
+
+
+def _environment() -> dict[str, str]:
+    source = str(Path(__file__).parents[2] / "src")
+    return {**os.environ, "PYTHONPATH": source}
+
+
+@contextmanager
+def cluster_of(server: PostgresServer, folder: Path) -> Iterator[Cluster]:
+    cluster = Cluster(server.new_database(), folder)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture
+def cluster(postgres: PostgresServer, tmp_path: Path) -> Iterator[Cluster]:
+    with cluster_of(postgres, tmp_path) as cluster:
+        yield cluster
+
+
+def test_a_run_of_a_killed_worker_goes_on_elsewhere_behind_its_finished_calls(
+    cluster: Cluster,
+) -> None:
+    cluster.start(2)
+    task_id = cluster.soon("A one=0 two=0,three=6,four=0 five=0")
+    cluster.wait_for(lambda: cluster.lines("end", "A", "four"))
+    cluster.wait_for(lambda: cluster.lines("end", "A", "two"))
+
+    dead = int(cluster.lines("begin", "A", "three")[0][-1])
+    time.sleep(0.3)  # the results of `two` and `four` are on their way into the database
+    cluster.kill(dead)
+    cluster.wait_for(lambda: cluster.statuses(task_id) == ["succeeded"])
+
+    log = cluster.store.get_run_logs(task_id)[0]
+    assert log["result"] == "one two+three+four five"
+    began = [line[2] for line in cluster.lines("begin", "A")]
+    assert sorted(began) == ["five", "four", "one", "three", "three", "two"]
+    asked = [line[2] for line in cluster.lines("model", "A")]
+    assert sorted(asked) == ["0", "1", "2", "3"], "no answer of the model was asked for again"
+    assert cluster.book.get_task(task_id).status == "completed"
+
+
+def test_a_task_may_say_that_its_interrupted_runs_stay_so(cluster: Cluster) -> None:
+    cluster.start(2)
+    task_id = cluster.soon("B one=0 two=30", on_interrupt="mark")
+    cluster.wait_for(lambda: cluster.lines("begin", "B", "two"))
+
+    cluster.kill(int(cluster.lines("begin", "B", "two")[0][-1]))
+    cluster.wait_for(lambda: cluster.statuses(task_id) == ["interrupted"])
+
+    assert len(cluster.lines("begin", "B")) == 2
+    assert cluster.book.get_task(task_id).status == "completed"
+
+
+def test_four_workers_run_every_slot_once_while_some_are_killed(cluster: Cluster) -> None:
+    cluster.start(4)
+    names = [f"T{number}" for number in range(4)]
+    tasks = {name: cluster.book.create_task(f"{name} s=0", "interval", "1").id for name in names}
+
+    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 4)
+    cluster.kill(cluster.workers[0].pid)
+    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 8)
+    cluster.kill(cluster.workers[0].pid)
+    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 12)
+    for task_id in tasks.values():
+        cluster.book.pause_task(task_id)
+    cluster.wait_for(
+        lambda: all("running" not in cluster.statuses(task_id) for task_id in tasks.values())
+    )
+
+    for name, task_id in tasks.items():
+        logs = cluster.store.get_run_logs(task_id, limit=1000)
+        assert {log["status"] for log in logs} == {"succeeded"}
+        slots = sorted(log["slot"] for log in logs)
+        assert len(set(slots)) == len(slots)
+        first, last = (datetime.fromisoformat(slots[0]), datetime.fromisoformat(slots[-1]))
+        assert len(slots) == round((last - first).total_seconds()) + 1, "a slot was lost"
+        assert len(cluster.lines("end", name)) == len(slots), "a call was made twice or not"
+
+
+def test_a_slot_whose_worker_died_before_it_began_is_run_by_another(cluster: Cluster) -> None:
+    task_id = cluster.soon("C one=0")
+    slot = cluster.book.get_task(task_id).next_run_at
+    assert slot is not None
+    past = now_utc() - timedelta(seconds=1)
+    cluster.store.runs.claim(
+        task_id, slot, following=None, owner="gone", now=slot, lease_until=past
+    )
+
+    cluster.start(1)
+    cluster.wait_for(lambda: cluster.statuses(task_id) == ["succeeded"])
+
+    assert len(cluster.lines("begin", "C", "one")) == 1
+
+
+def test_a_worker_that_sleeps_too_long_makes_no_call_of_a_finished_run_again(
+    cluster: Cluster,
+) -> None:
+    cluster.start(2)
+    task_id = cluster.soon("D one=0 two=0.5 three=0")
+    cluster.wait_for(lambda: cluster.lines("begin", "D", "two"))
+    asleep = int(cluster.lines("begin", "D", "two")[0][-1])
+
+    os.kill(asleep, signal.SIGSTOP)
+    cluster.wait_for(lambda: cluster.statuses(task_id) == ["succeeded"])
+    os.kill(asleep, signal.SIGCONT)
+    later = cluster.soon("E one=0")
+    cluster.wait_for(lambda: cluster.statuses(later) == ["succeeded"])
+
+    assert cluster.store.get_run_logs(task_id)[0]["result"] == "one two three"
+    assert len(cluster.lines("begin", "D", "three")) == 1
