@@ -1,0 +1,1 @@
+"""Measurements of openjarvis: `python -m benchmarks.NAME` runs one."""
