@@ -27,7 +27,7 @@ APPLICATION = "openjarvis-scheduler"
 WORKFLOW_VERSION = "1"
 """Changes when a run's steps change their order: workers only take up runs of their own version."""
 
-_DBOS_SCHEMA = "openjarvis_dbos"
+DBOS_SCHEMA = "openjarvis_dbos"
 _DATABASE_NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 
@@ -128,8 +128,9 @@ class WorkflowRunner:
         try:
             began_here = self._step("begin", lambda: self.owner) == self.owner
             if began_here or task.on_interrupt == OnInterrupt.RETRY:
-                with durable_run():
+                with durable_run() as steps:
                     outcome = self._work(task, run)
+                    steps.check()
                 self._step("record", lambda: self._store.runs.finish(run, outcome, now_utc()))
             else:
                 # No step: behind `begin` stand the steps of the run that was interrupted.
@@ -196,7 +197,7 @@ def _launch(dsn: str, worker: str) -> Any:
             "application_version": WORKFLOW_VERSION,
             "executor_id": worker,
             "system_database_url": dsn,
-            "dbos_system_schema": _DBOS_SCHEMA,
+            "dbos_system_schema": DBOS_SCHEMA,
             "log_level": "WARNING",
             # The default one unpickles, which would let whoever writes the database run code here.
             "serializer": DBOSPortableJSONSerializer(),
