@@ -58,6 +58,22 @@ class AuditConfig:
 
 
 @dataclass
+class SchedulerConfig:
+    """`[scheduler]`: where scheduled tasks are kept and how they are run.
+
+    `database` is a `postgresql://` address for workers on many machines; without one the tasks are
+    in the SQLite file `path`.
+    """
+
+    path: str = ""
+    database: str = ""
+    max_parallel: int = 4
+    poll_interval_seconds: float = 60.0
+    lease_seconds: float = 30.0
+    missed_after_seconds: float = 60.0
+
+
+@dataclass
 class JarvisConfig:
     """The whole configuration. `raw` is the file as it stands, `path` where it was read."""
 
@@ -65,6 +81,7 @@ class JarvisConfig:
     agent: AgentConfig = field(default_factory=AgentConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     path: Path | None = None
 
@@ -191,6 +208,7 @@ __all__ = [
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "SchedulerConfig",
     "ToolsConfig",
     "config_path",
     "home",

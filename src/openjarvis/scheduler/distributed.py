@@ -39,13 +39,13 @@ def distributed_scheduler(
     lease_seconds: float = 30.0,
     **options: Any,
 ) -> TaskScheduler:
-    """Return a scheduler that is one of any number of workers on a PostgreSQL database.
+    """Return a scheduler that, once started, is one of many workers on a PostgreSQL database.
 
-    It takes part from now on, and its tasks' runs survive it. `options` are `TaskScheduler`'s. A
-    process can be one such worker at a time.
+    The runs it begins survive it. `options` are `TaskScheduler`'s. A process can be one such worker
+    at a time.
 
     Raises:
-        ConfigError: when the extra is not installed.
+        ConfigError: when the database cannot be reached, or the extra is not installed.
     """
 
     def make_runner(
@@ -84,8 +84,14 @@ class WorkflowRunner:
         self._work = work
         self._changed = changed
         self._places = Places(max_parallel)
+        self._dsn = dsn
+        self._dbos: Any = None
+
+    def open(self) -> None:
+        if self._dbos is not None:
+            return
         self._show_life()
-        self._dbos = _launch(dsn, self.owner)
+        self._dbos = _made(self._dsn, self.owner)
 
         def scheduled_run(payload: str) -> None:
             self._carry_out(payload)
@@ -115,7 +121,10 @@ class WorkflowRunner:
 
     def stop(self, timeout: float) -> bool:
         is_idle = self.wait(timeout)
+        if self._dbos is None:
+            return is_idle
         self._dbos.destroy(destroy_registry=True)
+        self._dbos = None
         if is_idle:
             self._forget(self.owner)
         return is_idle
@@ -184,7 +193,7 @@ class WorkflowRunner:
             execute("DELETE FROM scheduler_workers WHERE id = ?", (worker,))
 
 
-def _launch(dsn: str, worker: str) -> Any:
+def _made(dsn: str, worker: str) -> Any:
     try:
         from dbos import DBOS, DBOSPortableJSONSerializer
     except ImportError as exc:

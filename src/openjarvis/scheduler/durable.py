@@ -192,13 +192,17 @@ class DurableTool(SignatureTool):
 
 
 class DurableSystem:
-    """A system (the SDK's `Jarvis`, over a `DurableEngine`) whose tools are durable ones."""
+    """The SDK's `Jarvis` with an engine and tools whose answers are kept.
+
+    The engine of `jarvis` is wrapped for good; outside of durable runs that makes no difference.
+    """
 
     def __init__(self, jarvis: Any) -> None:
         self._jarvis = jarvis
+        jarvis.system.engine = DurableEngine(jarvis.system.engine)
 
     def ask_full(self, prompt: str, *, tools: list[str], **request: Any) -> dict[str, Any]:
-        """Return what the system's `ask_full` does."""
+        """Return what `ask_full` of `jarvis` does."""
         durable = [_durable(tool) for tool in self._jarvis.system.tools(tools)]
         answer: dict[str, Any] = self._jarvis.ask_full(prompt, tools=durable, **request)
         return answer

@@ -22,7 +22,7 @@ class PostgresDatabase:
     A connection that was lost is made anew by the next statement.
 
     Raises:
-        ConfigError: when psycopg is not installed.
+        ConfigError: when it cannot be reached, or psycopg is not installed.
     """
 
     serial_key = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
@@ -66,7 +66,10 @@ def _connect(dsn: str) -> "psycopg.Connection[Row]":
         raise ConfigError(
             "A scheduler on PostgreSQL needs psycopg: pip install 'openjarvis[distributed]'"
         ) from exc
-    connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row, connect_timeout=10)
+    try:
+        connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row, connect_timeout=10)
+    except psycopg.Error as exc:
+        raise ConfigError(f"The scheduler's database cannot be reached: {exc}") from exc
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")

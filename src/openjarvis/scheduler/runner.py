@@ -39,6 +39,9 @@ class Runner(Protocol):
     look_every: float
     """After how many seconds `recover` wants to be called again."""
 
+    def open(self) -> None:
+        """Get ready to carry out runs; doing so again is fine."""
+
     def free(self) -> int:
         """Return how many more runs may be claimed now."""
 
@@ -87,6 +90,9 @@ class ThreadRunner:
         self._heart_lock = Lock()
         self._seen: dict[int, tuple[datetime, float]] = {}
         self._heart: Thread | None = None
+
+    def open(self) -> None:
+        """Be ready: threads need no preparation."""
 
     def free(self) -> int:
         return self._places.free

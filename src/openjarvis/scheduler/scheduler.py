@@ -80,6 +80,7 @@ class TaskScheduler(TaskBook):
         if self._loop is not None and self._loop.is_alive():
             return
         self._stopping.clear()
+        self.runner.open()
         self._loop = Thread(target=self._run, name="scheduler", daemon=True)
         self._loop.start()
 
@@ -97,6 +98,7 @@ class TaskScheduler(TaskBook):
 
     def run_due(self) -> int:
         """Begin what is due at this moment, as far as there is room; return how many runs began."""
+        self.runner.open()
         self.runner.recover()
         now = self._clock()
         due = self.store.get_due_tasks(now, limit=self.runner.free())
@@ -104,6 +106,7 @@ class TaskScheduler(TaskBook):
 
     def run_pending(self) -> int:
         """Run all that is due now, wait for it, and return how many runs were made."""
+        self.runner.open()
         until, began = self._clock(), 0
         while not self._stopping.is_set():
             self._woken.clear()

@@ -7,5 +7,10 @@ for _key, _module, _name in (
     ("calculator", "openjarvis.tools.calculator", "CalculatorTool"),
     ("file_read", "openjarvis.tools.file_read", "FileReadTool"),
     ("llm", "openjarvis.tools.llm_tool", "LLMTool"),
+    ("schedule_task", "openjarvis.scheduler.tools", "ScheduleTaskTool"),
+    ("list_scheduled_tasks", "openjarvis.scheduler.tools", "ListScheduledTasksTool"),
+    ("pause_scheduled_task", "openjarvis.scheduler.tools", "PauseScheduledTaskTool"),
+    ("resume_scheduled_task", "openjarvis.scheduler.tools", "ResumeScheduledTaskTool"),
+    ("cancel_scheduled_task", "openjarvis.scheduler.tools", "CancelScheduledTaskTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
