@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from enum import StrEnum
 from threading import Event as Signal
 from typing import Any
 
@@ -16,7 +17,8 @@ from openjarvis.cli.render import notice, show, show_json, show_table, tools_pri
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.events import Event, EventBus, EventType
 from openjarvis.core.strict_json import dumps
-from openjarvis.engine.offline import OfflineEngine
+from openjarvis.engine.discovery import OFFLINE
+from openjarvis.engine.offline import NOTICE, OfflineEngine
 from openjarvis.safety.terminal import plain
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import as_instant, now_utc
@@ -28,6 +30,11 @@ from openjarvis.sdk import Jarvis
 from openjarvis.system import System, UnknownAgentError, agent_class
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _one_of(words: type[StrEnum]) -> click.Choice[str]:
+    return click.Choice([word.value for word in words])
+
 
 database_option = click.option(
     "--database",
@@ -49,8 +56,10 @@ def schedule() -> None:
 @click.option("--timezone", default="UTC", show_default=True, help="The zone of --cron and --once.")
 @click.option("-a", "--agent", default="simple", show_default=True, help="Who carries it out.")
 @click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
-@click.option("--on-missed", type=click.Choice([*OnMissed]), default=OnMissed.RUN.value)
-@click.option("--on-interrupt", type=click.Choice([*OnInterrupt]), default=OnInterrupt.RETRY.value)
+@click.option("--on-missed", type=click.Choice([*map(str, OnMissed)]), default=OnMissed.RUN.value)
+@click.option(
+    "--on-interrupt", type=click.Choice([*map(str, OnInterrupt)]), default=OnInterrupt.RETRY.value
+)
 @click.option("--dry-run", is_flag=True, help="Only show when it would run.")
 @database_option
 @json_option
@@ -67,8 +76,8 @@ def add_task(
 ) -> None:
     """Schedule PROMPT, and show its first runs.
 
-    Missed runs are made up for by one (--on-missed run) or dropped (skip); interrupted ones are
-    tried again (--on-interrupt retry) or left so (mark).
+    Missed runs are made up for by one late run (--on-missed run) or dropped (skip). Runs whose
+    process died are tried again (--on-interrupt retry) or left at that (mark).
     """
     kind, value = _schedule(once, every, cron)
     config = _config(database)
@@ -92,7 +101,7 @@ def add_task(
 
 
 @schedule.command("list")
-@click.option("--status", type=click.Choice([*TaskStatus]), help="Only tasks of this status.")
+@click.option("--status", type=_one_of(TaskStatus), help="Only tasks of this status.")
 @database_option
 @json_option
 def list_tasks(status: str | None, database: str | None, as_json: bool) -> None:
@@ -109,7 +118,7 @@ def list_tasks(status: str | None, database: str | None, as_json: bool) -> None:
             (
                 task.id,
                 task.status,
-                f"{task.schedule_type} {task.schedule_value}",
+                f"{task.schedule_type} {task.schedule_value} {_zone(task)}".strip(),
                 _local(task.next_run),
                 _in_short(last[task.id]),
                 task.prompt,
@@ -188,6 +197,8 @@ def run_tasks(
         _stop_signal() as stop,
         tools_print_to_stderr(),
     ):
+        if jarvis.system.engine_key == OFFLINE:
+            notice(NOTICE)
         scheduler = jarvis.scheduler
         if once:
             scheduler.run_pending()
@@ -272,10 +283,8 @@ def _known(call: Any, task_id: str) -> ScheduledTask:
     try:
         task: ScheduledTask = call(task_id)
     except KeyError as error:
-        raise Failure(
-            f"{error.args[0]} 'jarvis schedule list' shows those there are.", 2
-        ) from error
-    except (ScheduleError, ValueError) as error:
+        raise Failure(f"{error.args[0]}; 'jarvis schedule list' shows all.", 2) from error
+    except ValueError as error:
         raise Failure(str(error), 1) from error
     return task
 
@@ -284,6 +293,10 @@ def _change(change: str, task_id: str, database: str | None) -> None:
     with _book(_config(database)) as book:
         task = _known(getattr(book, change), task_id)
     show(f"Task {task.id} is {task.status}. {_local(task.next_run)}".strip())
+
+
+def _zone(task: ScheduledTask) -> str:
+    return "" if task.timezone == "UTC" else task.timezone
 
 
 def _last_run(book: TaskBook, task: ScheduledTask) -> dict[str, Any] | None:
