@@ -141,7 +141,8 @@ class _Reader:
         self._lines = text.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
-        known = {entry.name: entry for entry in fields(kind) if entry.name not in _OWN_FIELDS}
+        own = _OWN_FIELDS if kind is JarvisConfig else ()
+        known = {entry.name: entry for entry in fields(kind) if entry.name not in own}
         hints = get_type_hints(kind)
         values: dict[str, Any] = {}
         for key, value in table.items():
