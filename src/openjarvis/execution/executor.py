@@ -78,7 +78,9 @@ class ToolExecutor:
         self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
         self._departure = Departure(self._entries, self.provided)
         self._bus = bus
-        self._approve = approve or _asking(confirm_callback, interactive=interactive)
+        self._approve = (
+            _asking(confirm_callback, interactive=interactive) if approve is None else approve
+        )
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
         self._parallel = parallel
@@ -172,7 +174,7 @@ class ToolExecutor:
         Raises:
             Stopped: when the call is denied.
         """
-        approver = trip.run.approve or self._approve
+        approver = self._approve if trip.run.approve is None else trip.run.approve
         if approver is None:
             if trip.entry.spec.requires_confirmation:
                 raise denied(trip, NOBODY_TO_ASK)
