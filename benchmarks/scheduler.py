@@ -1,11 +1,10 @@
 """How the scheduler does with 10,000 tasks: the due-check, a claim, and how late an idle one is.
 
-`python -m benchmarks.scheduler` prints medians over several runs, each beside a bare baseline of
+`python -m benchmarks.scheduler` prints medians of several rounds, each beside a bare baseline of
 the same run: a query by primary key, a write in SQLite, cronsim alone, a wait for a moment.
 """
 
 import sqlite3
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any
 
 from cronsim import CronSim
 
+from benchmarks.measure import cost, row
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import now_utc
 from openjarvis.scheduler.runs import RunOutcome
@@ -25,7 +25,6 @@ from openjarvis.scheduler.task import ScheduledTask
 from openjarvis.scheduler.timing import next_run
 
 TASKS = 10_000
-RUNS = 7
 LATENESS_SAMPLES = 200
 SECONDS_BETWEEN = 0.1
 
@@ -44,14 +43,8 @@ class Arrivals:
 
 
 def milliseconds(call: Callable[[], object], times: int) -> float:
-    """Return the median over `RUNS` of the wall time of one call, in milliseconds."""
-    taken = []
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        for _ in range(times):
-            call()
-        taken.append((time.perf_counter() - begin) / times * 1e3)
-    return statistics.median(taken)
+    """Return the median wall time of one call."""
+    return cost(call, times=times).wall / 1e3
 
 
 def fill(store: SchedulerStore) -> float:
@@ -114,9 +107,9 @@ def bare_lateness() -> list[float]:
     return sorted(late)
 
 
-def report(what: str, value: float, baseline: float, unit: str = "ms") -> None:
+def report(what: str, value: float, baseline: float, budget: float | None = None) -> None:
     """Print one figure beside its baseline."""
-    print(f"{what:<44} {value:9.3f} {unit}   bare {baseline:8.3f}   ratio {value / baseline:6.1f}")
+    row(what, value, "ms", budget, f"bare {baseline:.3f}, ratio {value / baseline:.1f}")
 
 
 def main() -> None:
@@ -129,10 +122,12 @@ def main() -> None:
         asked = milliseconds(
             lambda: store.database.query("SELECT * FROM scheduler_tasks WHERE id = ?", ("t1",)), 500
         )
-        report("due-check, none due", milliseconds(lambda: store.get_due_tasks(now), 500), asked)
+        report("due-check, none due", milliseconds(lambda: store.get_due_tasks(now), 500), asked, 5)
         report("time of the next due task", milliseconds(store.next_due, 500), asked)
         later = now + timedelta(days=1, seconds=9)
-        report("due-check, ten due", milliseconds(lambda: store.get_due_tasks(later), 500), asked)
+        report(
+            "due-check, ten due", milliseconds(lambda: store.get_due_tasks(later), 500), asked, 5
+        )
         report(
             "claim a slot and record its run", milliseconds(claim_and_finish(store), 50), written
         )
@@ -141,9 +136,9 @@ def main() -> None:
         cron = milliseconds(lambda: next_run("cron", line, now), 200)
         report("next time of a cron line", cron, bare_cron)
         late, bare = lateness(store), bare_lateness()
-        for name, place in (("median", 0.5), ("p99", 0.99)):
-            index = int(LATENESS_SAMPLES * place)
-            report(f"lateness when idle, {name}", late[index], bare[index])
+        middle, high = LATENESS_SAMPLES // 2, LATENESS_SAMPLES * 99 // 100
+        report("lateness when idle, median", late[middle], bare[middle])
+        report("lateness when idle, p99", late[high], bare[high], 100)
         store.close()
 
 

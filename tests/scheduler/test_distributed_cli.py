@@ -23,7 +23,7 @@ SLOW_TOOL = """
     def take_note(word: str) -> str:
         journal = os.open({journal!r}, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         os.write(journal, f"{{os.getpid()}}\\n".encode())
-        if open({journal!r}).read().count("\n") == 1:
+        if len(open({journal!r}).readlines()) == 1:
             time.sleep(60)
         return "noted"
 """
@@ -45,6 +45,7 @@ def test_a_call_that_a_killed_daemon_left_unfinished_is_made_by_the_next(
         cli,
         ["schedule", "add", "Take a note of 'x'", "--every", "1", "--tools", "take_note", "--json"],
     )
+    assert added.exit_code == 0, added.output
     task_id = json.loads(added.stdout)["task"]["id"]
 
     first = start_daemon("--json")

@@ -176,3 +176,15 @@ def test_a_missed_slot_is_recorded_once(store: SchedulerStore) -> None:
 
     assert statuses(store) == [(1, "missed")]
     assert (store.get_task("a") or {})["last_run"] is None
+
+
+def test_whatever_a_model_answers_can_be_recorded(store: SchedulerStore) -> None:
+    run = claim(store)
+    assert run is not None
+    odd = "a\0b\ud800c"
+
+    assert store.runs.finish(run, RunOutcome(True, odd, odd, [{"content": odd}]), NOON)
+
+    log = store.get_run_logs("a")[0]
+    assert (log["result"], log["error"]) == ("a\ufffdb?c", "a\ufffdb?c")
+    assert log["calls"][0]["content"].startswith("a")

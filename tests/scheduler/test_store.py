@@ -110,6 +110,12 @@ def test_a_status_that_does_not_exist_is_refused(store: SchedulerStore) -> None:
         store.save_task(a_task(status="asleep"))
 
 
+@pytest.mark.parametrize("prompt", ["a\0b", "a\ud800b"])
+def test_text_that_no_database_takes_is_refused(store: SchedulerStore, prompt: str) -> None:
+    with pytest.raises(ValueError, match="The prompt of a task must be text without NULs"):
+        store.save_task(a_task(prompt=prompt))
+
+
 def test_run_logs_are_kept_newest_first_and_bounded(store: SchedulerStore) -> None:
     for number in range(5):
         store.log_run("a", NOON, NOON + timedelta(seconds=1), number % 2 == 0, f"run {number}")

@@ -140,7 +140,7 @@ class WorkflowRunner:
                 with durable_run() as steps:
                     outcome = self._work(task, run)
                     steps.check()
-                self._step("record", lambda: self._store.runs.finish(run, outcome, now_utc()))
+                self._step("record", lambda: self._record(run, outcome))
             else:
                 # No step: behind `begin` stand the steps of the run that was interrupted.
                 self._store.runs.interrupt(run, now_utc())
@@ -149,7 +149,12 @@ class WorkflowRunner:
             self._changed()
 
     def _step(self, name: str, call: Callable[[], Any]) -> Any:
-        return self._dbos.run_step({"name": name}, call)
+        # Our own connection may just have been lost; the next attempt makes a new one.
+        options = {"name": name, "retries_allowed": True, "max_attempts": 8}
+        return self._dbos.run_step(options, call)
+
+    def _record(self, run: Run, outcome: RunOutcome) -> bool:
+        return self._store.runs.finish(run, outcome, now_utc())
 
     def _start_workflow(self, task: ScheduledTask, run: Run) -> None:
         from dbos import SetWorkflowID

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     import psycopg
 
 SCHEMA = "openjarvis"
+_KEEPALIVE: dict[str, Any] = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
+"""A server that vanished without a word is noticed within a minute."""
 _MIGRATION_LOCK = 0x6A617276
 """An arbitrary number of ours: whoever holds its advisory lock may change the tables."""
 
@@ -67,7 +73,9 @@ def _connect(dsn: str) -> "psycopg.Connection[Row]":
             "A scheduler on PostgreSQL needs psycopg: pip install 'openjarvis[distributed]'"
         ) from exc
     try:
-        connection = psycopg.connect(dsn, autocommit=True, row_factory=dict_row, connect_timeout=10)
+        connection = psycopg.connect(
+            dsn, autocommit=True, row_factory=dict_row, connect_timeout=10, **_KEEPALIVE
+        )
     except psycopg.Error as exc:
         raise ConfigError(f"The scheduler's database cannot be reached: {exc}") from exc
     with connection.transaction():

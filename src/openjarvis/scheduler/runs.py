@@ -218,7 +218,7 @@ class RunLedger:
                 to_micros(now),
                 _bounded(outcome.result),
                 _bounded(outcome.error),
-                json.dumps(outcome.calls, ensure_ascii=False, default=str),
+                storable(json.dumps(outcome.calls, ensure_ascii=False, default=str)),
                 run.id,
                 run.owner,
                 to_micros_or_none(lease_until),
@@ -329,7 +329,13 @@ def _as_log(row: Row) -> dict[str, Any]:
     }
 
 
+def storable(text: str) -> str:
+    """Return text that any database takes: models and tools write NULs and lone surrogates too."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
 def _bounded(text: str) -> str:
+    text = storable(text)
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[:LONGEST_TEXT]}\n[{len(text) - LONGEST_TEXT} more characters were not kept]"

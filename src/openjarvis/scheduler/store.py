@@ -13,7 +13,7 @@ from openjarvis.scheduler.instants import (
     to_micros,
     to_micros_or_none,
 )
-from openjarvis.scheduler.runs import RunLedger
+from openjarvis.scheduler.runs import RunLedger, storable
 from openjarvis.scheduler.schema import migrate
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
 
@@ -185,6 +185,9 @@ def _to_row(task: ScheduledTask | dict[str, Any]) -> list[Any]:
     values["metadata"] = json.dumps(values["metadata"], ensure_ascii=False, allow_nan=False)
     for name in ("next_run", "last_run"):
         values[name] = to_micros_or_none(values[name])
+    for name, value in values.items():
+        if isinstance(value, str) and storable(value) != value:
+            raise ValueError(f"The {name} of a task must be text without NULs or lone surrogates.")
     return [values[name] for name in _COLUMNS]
 
 

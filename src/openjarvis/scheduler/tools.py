@@ -180,9 +180,10 @@ class CancelScheduledTaskTool(SchedulerTool):
 def _in_words(call: Callable[[], Any]) -> Any:
     try:
         return call()
-    except (KeyError, ValueError) as error:
-        # A KeyError shows its text in quotes.
-        raise ToolError(str(error.args[0]) if error.args else type(error).__name__) from error
+    except KeyError as error:
+        raise ToolError(str(error.args[0])) from error  # as text it would stand in quotes
+    except ValueError as error:
+        raise ToolError(str(error)) from error
 
 
 def _was_read_as_utc(schedule_type: str, schedule_value: str) -> bool:
