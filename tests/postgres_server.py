@@ -4,7 +4,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -26,10 +27,17 @@ class PostgresServer:
 
     programs: Path
     socket_dir: Path
+    control: Callable[..., None]
 
     def dsn(self, database: str = "postgres") -> str:
         """Return the address of a database of this server."""
         return f"postgresql://{SERVER_USER}@/{database}?host={self.socket_dir}"
+
+    def restart(self, *, after: float) -> None:
+        """Break the server off, leave it down for `after` seconds, and start it again."""
+        self.control("--mode=immediate", "stop")
+        time.sleep(after)
+        self.control("start")
 
     def new_database(self) -> str:
         """Make an empty database and return its address."""
@@ -57,12 +65,16 @@ def postgres_server() -> Iterator[PostgresServer]:
         _run([programs / "initdb", f"--pgdata={data}", *as_trusted, "--locale=C"], user=user)
         # Nothing of a test needs to survive a loss of power.
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        control = [programs / "pg_ctl", f"--pgdata={data}", "--wait"]
-        _run([*control, f"--log={log}", f"--options={options}", "start"], user=user)
+        command = [programs / "pg_ctl", f"--pgdata={data}", f"--log={log}", f"--options={options}"]
+
+        def control(*words: str) -> None:
+            _run([*command, "--wait", *words], user=user)
+
+        control("start")
         try:
-            yield PostgresServer(programs, folder)
+            yield PostgresServer(programs, folder, control)
         finally:
-            _run([*control, "--mode=immediate", "stop"], user=user)
+            control("--mode=immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -13,7 +13,7 @@ import pytest
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import now_utc
 from openjarvis.scheduler.store import SchedulerStore
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, postgres_server
 from scheduler import durable_worker
 
 pytest.importorskip("dbos", reason="dbos is not installed (extra 'distributed')")
@@ -203,3 +203,16 @@ def test_a_worker_that_slept_too_long_leaves_its_run_to_the_one_that_took_over(
     assert cluster.store.get_run_logs(task_id)[0]["result"] == "one two three four"
     assert len(cluster.lines("begin", "D", "three")) == 1
     assert len(cluster.lines("begin", "D", "four")) == 1
+
+
+def test_a_server_that_was_away_costs_no_call_and_no_slot(tmp_path: Path) -> None:
+    with postgres_server() as server, cluster_of(server, tmp_path) as cluster:
+        cluster.start(2)
+        task_id = cluster.soon("F one=0 two=4 three=0")
+        cluster.wait_for(lambda: cluster.lines("begin", "F", "two"))
+
+        cluster.store.close()
+        server.restart(after=1.5 * durable_worker.LEASE_SECONDS)
+        cluster.wait_for(lambda: cluster.statuses(task_id) == ["succeeded"])
+
+        assert [line[2] for line in cluster.lines("begin", "F")] == ["one", "two", "three"]

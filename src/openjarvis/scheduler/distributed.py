@@ -3,7 +3,7 @@
 Tasks and slots are claimed as on one machine, in the same tables. A claimed run is carried out as a
 workflow whose id is the slot, so it exists once; its steps are kept, so a worker that takes over a
 run of a dead one goes on behind the last finished step. Workers show a sign of life in the
-database, judged by the database's clock alone.
+database, timed by the database's clock and watched by the others.
 """
 
 import json
@@ -22,6 +22,7 @@ from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.scheduler import TaskScheduler
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import OnInterrupt, ScheduledTask
+from openjarvis.scheduler.watch import Watch
 
 APPLICATION = "openjarvis-scheduler"
 WORKFLOW_VERSION = "1"
@@ -84,6 +85,7 @@ class WorkflowRunner:
         self._work = work
         self._changed = changed
         self._places = Places(max_parallel)
+        self._watch = Watch()
         self._dsn = dsn
         self._dbos: Any = None
 
@@ -107,7 +109,7 @@ class WorkflowRunner:
         self._start_workflow(task, run)
 
     def recover(self) -> int:
-        for worker in self._show_life():
+        for worker in self._dead_workers():
             # Asked twice, by two workers or after a crash in between, this does nothing.
             self._dbos._recover_pending_workflows([worker])
             self._forget(worker)
@@ -174,9 +176,8 @@ class WorkflowRunner:
             error = f"The run's workflow ended without an answer ({status and status.status})."
             self._store.runs.finish(run, RunOutcome(success=False, error=error), now_utc())
 
-    def _show_life(self) -> list[str]:
-        """Tell the others that this worker lives; return those that no longer do."""
-        silent = self.lease // timedelta(microseconds=1)
+    def _show_life(self) -> dict[str, int]:
+        """Tell the others that this worker lives; return the last signs of those that are late."""
         with self._store.database.transaction(migrating=True) as execute:
             execute(
                 "CREATE TABLE IF NOT EXISTS scheduler_workers "
@@ -187,11 +188,18 @@ class WorkflowRunner:
                 "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
                 (self.owner,),
             )
-            dead = execute(
-                f"SELECT id FROM scheduler_workers WHERE seen_at < {_DATABASE_NOW} - ?",  # noqa: S608
-                (silent,),
+            late = execute(
+                "SELECT id, seen_at FROM scheduler_workers "  # noqa: S608 - a constant of ours
+                f"WHERE seen_at < {_DATABASE_NOW} - ?",
+                (self.lease // timedelta(microseconds=1),),
             )
-        return [row["id"] for row in dead]
+        return {row["id"]: row["seen_at"] for row in late}
+
+    def _dead_workers(self) -> list[str]:
+        # While the server was away nobody could give a sign: those that are late get the time to.
+        unchanged = self._watch.unchanged_for(self._show_life())
+        patience = self.lease.total_seconds() / 2
+        return [worker for worker, seconds in unchanged.items() if seconds >= patience]
 
     def _forget(self, worker: str) -> None:
         with self._store.database.transaction() as execute:

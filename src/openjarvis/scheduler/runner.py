@@ -6,7 +6,6 @@
 import logging
 import os
 import socket
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from threading import Event, Lock, Thread
@@ -18,6 +17,7 @@ from openjarvis.scheduler.places import Places
 from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import OnInterrupt, ScheduledTask, TaskStatus
+from openjarvis.scheduler.watch import Watch
 
 _log = logging.getLogger("openjarvis.scheduler")
 
@@ -88,7 +88,7 @@ class ThreadRunner:
         self._changed = changed
         self._places = Places(max_parallel)
         self._heart_lock = Lock()
-        self._seen: dict[int, tuple[datetime, float]] = {}
+        self._watch = Watch()
         self._heart: Thread | None = None
 
     def open(self) -> None:
@@ -109,8 +109,8 @@ class ThreadRunner:
 
     def recover(self) -> int:
         others = [run for run in self._store.runs.running() if run.owner != self.owner]
-        self._seen = {run.id: self._first_seen(run) for run in others}
-        return sum(self._is_in_doubt(run) for run in others)
+        unchanged = self._watch.unchanged_for({run.id: run.lease_until for run in others})
+        return sum(self._is_in_doubt(run, unchanged[run.id]) for run in others)
 
     def wait(self, timeout: float | None = None) -> bool:
         return self._places.wait_idle(timeout)
@@ -149,17 +149,10 @@ class ThreadRunner:
             except Exception:  # noqa: BLE001 - a database may fail in any way, and this must go on
                 _log.exception("The leases of running tasks cannot be renewed")
 
-    def _first_seen(self, run: Run) -> tuple[datetime, float]:
-        before = self._seen.get(run.id)
-        if before is not None and before[0] == run.lease_until:
-            return before
-        return run.lease_until, time.monotonic()
-
-    def _is_in_doubt(self, run: Run) -> bool:
+    def _is_in_doubt(self, run: Run, unchanged: float) -> bool:
         """Take care of a run if its holder is dead; True while that is only to be feared."""
         is_over = run.lease_until < self._clock()
-        watched = time.monotonic() - self._seen[run.id][1]
-        if watched < self.lease.total_seconds() / (2 if is_over else 1):
+        if unchanged < self.lease.total_seconds() / (2 if is_over else 1):
             return is_over
         return not self._bury(run)
 
