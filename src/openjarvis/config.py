@@ -66,7 +66,7 @@ class SchedulerConfig:
     """
 
     path: str = ""
-    database: str = ""
+    database: str = field(default="", repr=False)
     max_parallel: int = 4
     poll_interval_seconds: float = 60.0
     lease_seconds: float = 30.0
