@@ -10,6 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ConfigError, nearest
 
+_NOT_A_KEY = {"is_key": False}
+
 
 @dataclass
 class EngineConfig:
@@ -82,8 +84,8 @@ class JarvisConfig:
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
-    raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    path: Path | None = None
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
+    path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
 
 _WORDS: dict[Any, str] = {
@@ -94,7 +96,6 @@ _WORDS: dict[Any, str] = {
     dict: "a table",
     list: "a list",
 }
-_OWN_FIELDS = ("raw", "path")
 
 
 def home() -> Path:
@@ -141,8 +142,7 @@ class _Reader:
         self._lines = text.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
-        own = _OWN_FIELDS if kind is JarvisConfig else ()
-        known = {entry.name: entry for entry in fields(kind) if entry.name not in own}
+        known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
         hints = get_type_hints(kind)
         values: dict[str, Any] = {}
         for key, value in table.items():

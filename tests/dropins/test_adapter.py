@@ -142,6 +142,7 @@ def test_defaults_of_the_schema_fill_what_is_missing_anew_each_time() -> None:
     tool = adapted(inner)
 
     tool.execute(limit=2)
+    assert inner.given == {"tags": [], "limit": 2}
     inner.given["tags"].append("left over")
     tool.execute()
 
@@ -149,10 +150,10 @@ def test_defaults_of_the_schema_fill_what_is_missing_anew_each_time() -> None:
 
 
 def test_what_a_model_was_told_does_not_change_with_the_manifest() -> None:
-    parameters = {"city": {"type": "string", "enum": ["Oslo"]}}
+    parameters: dict[str, Any] = {"city": {"type": "string", "enum": ["Oslo"]}}
     tool = adapted(Echo(parameters=parameters))
 
-    parameters["city"]["enum"] = ["Bergen"]
+    parameters["city"]["enum"].append("Bergen")
 
     assert tool.spec.parameters["properties"]["city"]["enum"] == ["Oslo"]
 

@@ -135,14 +135,14 @@ def test_a_constructor_gets_the_configuration_or_nothing(
         ("(self, settings)", {"key": [1]}),
         ("(self, config=None)", {"key": [1]}),
         ("(self, engine=None)", None),
-        ("(self, *rest)", None),
+        ("(self, *rest)", ()),
         ("(self)", None),
     ],
 )
 def test_optional_parts_of_a_spec_style_class_are_its_own_affair(
     tmp_path: Path, signature: str, given: Any
 ) -> None:
-    parts = ("config", "settings", "engine")
+    parts = ("config", "settings", "engine", "rest")
     seen = next((name for name in parts if name in signature), "None")
     code = (
         f"{SPEC_IMPORTS}class X(BaseTool):\n"

@@ -117,6 +117,16 @@ def test_every_spelling_reaches_a_sibling(tmp_path: Path, statement: str, expres
     assert module.found is folder.load(Path("_x.py")).y
 
 
+def test_a_star_import_brings_the_contract_and_no_sibling(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "tools", {"a.py": "", "b.py": "from agent.tools import *\n"})
+
+    folder.load(Path("a.py"))
+    names = vars(folder.load(Path("b.py"))).keys()
+
+    assert set(contract.__all__) <= names
+    assert "a" not in names
+
+
 def test_nothing_is_installed_under_the_name_agent(tmp_path: Path) -> None:
     run(tmp_path, "import agent.tools._x\nfrom agent import tools\n", _x="")
 

@@ -61,8 +61,9 @@ def test_parameters_that_are_called_type_and_properties_are_parameters() -> None
     assert schema["required"] == ["type", "properties"]
 
 
-def test_no_parameters_take_no_argument() -> None:
-    assert schema_of({}, "T") == {"type": "object", "properties": {}}
+@pytest.mark.parametrize("parameters", [{}, {"type": "object"}])
+def test_no_parameters_take_no_argument(parameters: dict[str, object]) -> None:
+    assert schema_of(parameters, "T") == {"type": "object", "properties": {}}
 
 
 def test_the_manifest_is_not_changed() -> None:

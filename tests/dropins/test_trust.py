@@ -7,6 +7,7 @@ from dropin_files import write_folder
 from openjarvis.dropins import trust
 from openjarvis.dropins.trust import SourceRefused, read_source, trusted_folder
 
+grp = pytest.importorskip("grp", reason="groups are POSIX's")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes and owners are POSIX's")
 root_only = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
@@ -89,6 +90,19 @@ def test_a_group_of_several_is_not_the_user(folder: Path, monkeypatch: pytest.Mo
     os.chown(folder, 1, 2)
     folder.chmod(0o775)
     monkeypatch.setattr(os, "geteuid", lambda: 1)
+
+    assert "is writable by its group" in refusal(folder)
+
+
+@root_only
+def test_a_private_group_with_another_member_is_not_the_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.chown(folder, 1, 1)
+    folder.chmod(0o775)
+    group = grp.struct_group(("daemon", "x", 1, ["daemon", "somebody"]))
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: group)
 
     assert "is writable by its group" in refusal(folder)
 

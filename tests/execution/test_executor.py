@@ -730,8 +730,11 @@ def test_one_failure_loses_no_siblings_result(perform: Perform) -> None:
     assert asyncio.run(executor.aexecute_all(calls))[2].content == "2"
 
 
-def test_one_after_the_other_when_parallel_is_off() -> None:
+@pytest.mark.parametrize("most_allowed", [1, 3])
+@pytest.mark.parametrize("driver", ["sync", "async"])
+def test_no_more_run_at_the_same_time_than_allowed(most_allowed: int, driver: str) -> None:
     running, most, lock = 0, 0, threading.Lock()
+    together = threading.Barrier(most_allowed, timeout=30)
 
     @tool("work", "")
     def work(number: int) -> int:
@@ -739,16 +742,21 @@ def test_one_after_the_other_when_parallel_is_off() -> None:
         with lock:
             running += 1
             most = max(most, running)
-        threading.Event().wait(0.01)
+        together.wait()
         with lock:
             running -= 1
         return number
 
-    executor = ToolExecutor([work], parallel=False)
+    executor = ToolExecutor([work], max_parallel=most_allowed)
+    calls = [call(arguments=f'{{"number": {n}}}') for n in range(9)]
 
-    executor.execute_all([call(arguments=f'{{"number": {n}}}') for n in range(5)])
+    if driver == "sync":
+        results = executor.execute_all(calls)
+    else:
+        results = asyncio.run(executor.aexecute_all(calls))
 
-    assert most == 1
+    assert most <= most_allowed
+    assert [result.content for result in results] == list("012345678")
 
 
 def test_many_threads_may_share_one_executor() -> None:

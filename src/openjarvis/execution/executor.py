@@ -24,7 +24,6 @@ from openjarvis.execution.approval import (
     is_async,
     timed_out,
 )
-from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.deadline import GRACE_SECONDS, TimedOut, WithinDeadline
 from openjarvis.execution.departure import Departure
 from openjarvis.execution.entry import Entry
@@ -32,6 +31,7 @@ from openjarvis.execution.policy import Policy, policy
 from openjarvis.execution.record import Detail, Outcome
 from openjarvis.execution.registrar import Performed, Registrar
 from openjarvis.execution.stops import denied, late, request_of
+from openjarvis.execution.trail import AuditTrail
 from openjarvis.execution.trip import Run, Stopped, Trip
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext, unheard
@@ -47,8 +47,8 @@ class ToolExecutor:
     each conversation. `approve` decides about every call; without one, tools that require a
     confirmation are denied, unless `interactive` and `confirm_callback(question) -> bool` (or a
     terminal) can ask. `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps
-    the text of exceptions from the model. `audit` is where calls are recorded for good. With
-    `parallel=False` the calls of a turn run one after the other.
+    the text of exceptions from the model. `audit` is where calls are recorded for good. At
+    most `max_parallel` calls of a turn run at the same time; 1 runs them one after the other.
 
     Raises:
         ToolDefinitionError: when two tools share a name or one has parameters that are no schema.
@@ -66,8 +66,8 @@ class ToolExecutor:
         approve_timeout: float = 600.0,
         max_result_chars: int = 32_000,
         mask_errors: bool = False,
-        audit: AuditLog | None = None,
-        parallel: bool = True,
+        audit: AuditTrail | None = None,
+        max_parallel: int = 32,
     ) -> None:
         chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
         self._entries = {
@@ -83,7 +83,7 @@ class ToolExecutor:
         )
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
-        self._parallel = parallel
+        self._max_parallel = max(1, max_parallel)
         self._registrar = Registrar(bus, audit, max_result_chars)
         self._run = Run()
 
@@ -137,8 +137,8 @@ class ToolExecutor:
         try:
             for call in calls:
                 begun.append(self._begin(call, run))
-                if not self._parallel:
-                    self._finish(begun[-1])
+                if len(begun) >= self._max_parallel:
+                    self._finish(begun[-self._max_parallel])
             return [self._finish(one) for one in begun]
         except BaseException:
             for one in begun:
@@ -147,9 +147,15 @@ class ToolExecutor:
 
     async def aperform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
         """Run the calls of one turn concurrently."""
-        if len(calls) == 1 or not self._parallel:
-            return [await self.aperform(call, run) for call in calls]
-        return list(await asyncio.gather(*(self.aperform(call, run) for call in calls)))
+        if len(calls) == 1:
+            return [await self.aperform(calls[0], run)]
+        free = asyncio.Semaphore(self._max_parallel)
+
+        async def perform_when_free(call: ToolCall) -> Performed:
+            async with free:
+                return await self.aperform(call, run)
+
+        return list(await asyncio.gather(*map(perform_when_free, calls)))
 
     def _depart(self, trip: Trip) -> None:
         """Take a call through find, parse, check and guard.
