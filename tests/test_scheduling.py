@@ -88,3 +88,9 @@ def test_the_scheduler_is_configured_in_its_section(home: Path) -> None:
         assert jarvis.scheduler.runner.free() == 2
 
     assert (home / "elsewhere.db").exists()
+
+
+def test_the_password_of_the_database_is_not_shown(home: Path) -> None:
+    (home / "config.toml").write_text('[scheduler]\ndatabase = "postgresql://me:hunter2@db/x"\n')
+
+    assert "hunter2" not in repr(load_config().scheduler)
