@@ -318,6 +318,15 @@ def test_missed_slots_are_made_up_for_by_one_late_run(make: Make, clock: FakeClo
     assert scheduler.get_task(task.id).next_run == "2026-11-30T18:00:00+00:00"
 
 
+def test_an_interval_keeps_to_its_grid_after_missed_slots(make: Make, clock: FakeClock) -> None:
+    scheduler = make(FakeSystem())
+    task = scheduler.create_task("go", "interval", "600")
+    clock.advance(minutes=65, seconds=30)
+
+    assert scheduler.run_pending() == 1
+    assert scheduler.get_task(task.id).next_run_at == NOON + timedelta(minutes=70)
+
+
 def test_missed_slots_can_be_skipped(make: Make, clock: FakeClock) -> None:
     system = FakeSystem()
     scheduler = make(system)
@@ -475,6 +484,23 @@ def test_a_task_may_say_that_it_is_not_tried_again(make: Make, clock: FakeClock)
     assert system.prompts == []
 
 
+def test_a_task_that_was_cancelled_meanwhile_is_not_tried_again(
+    make: Make, clock: FakeClock
+) -> None:
+    system = FakeSystem()
+    scheduler = make(system, lease_seconds=0.05)
+    task = scheduler.create_task("go", "interval", "300")
+    clock.advance(minutes=5)
+    abandon(scheduler, clock)
+    scheduler.cancel_task(task.id)
+    clock.advance(seconds=31)
+
+    scheduler.run_pending()
+
+    assert logs(scheduler, task.id) == [("interrupted", 1, "12:05")]
+    assert system.prompts == []
+
+
 def test_a_slot_that_kills_every_process_is_given_up(make: Make, clock: FakeClock) -> None:
     scheduler = make(FakeSystem(), lease_seconds=0.05)
     task = scheduler.create_task("go", "interval", "300")
@@ -580,6 +606,30 @@ def test_a_task_that_another_process_adds_is_seen_in_time(make: Make) -> None:
     make(clock=now).create_task("go", "once", (now() + timedelta(seconds=1)).isoformat())
 
     assert ran.wait(10)
+
+
+def test_the_end_of_a_run_makes_room_for_the_next_at_once(
+    make: Make, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openjarvis.scheduler.scheduler.WATCH_SECONDS", 60)
+    both = Barrier(2)
+    gate = Gate()
+
+    def answer(prompt: str) -> str:
+        if not gate.opened.is_set():
+            return gate(prompt)
+        both.wait(10)
+        return prompt
+
+    scheduler = make(FakeSystem(answer), max_parallel=1, lease_seconds=600)
+    for number in range(2):
+        scheduler.create_task(f"go {number}", "interval", "60")
+    clock.advance(seconds=60)
+    scheduler.start()
+    assert gate.entered.wait(10)
+
+    gate.opened.set()
+    both.wait(10)
 
 
 def test_stop_waits_for_a_run_up_to_its_limit(make: Make, clock: FakeClock) -> None:

@@ -7,6 +7,7 @@ from threading import Thread
 import pytest
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.scheduler.database import SQLiteDatabase
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import ScheduledTask, TaskStatus
 from scheduler.fakes import NOON, MakeStore
@@ -196,3 +197,23 @@ def test_a_failed_change_leaves_nothing_behind(store: SchedulerStore) -> None:
 
     store.save_task(a_task())
     assert store.database.query("SELECT version FROM scheduler_schema") == [{"version": 1}]
+
+
+def test_a_change_keeps_others_out_from_its_beginning(tmp_path: Path) -> None:
+    first, second = SQLiteDatabase(tmp_path / "t.db"), SQLiteDatabase(tmp_path / "t.db")
+    order: list[str] = []
+
+    def change() -> None:
+        with second.transaction():
+            order.append("second")
+
+    with first.transaction():
+        thread = Thread(target=change)
+        thread.start()
+        thread.join(0.1)
+        order.append("first")
+    thread.join()
+
+    assert order == ["first", "second"]
+    first.close()
+    second.close()
