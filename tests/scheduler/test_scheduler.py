@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from openjarvis.core.errors import ConfigError
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.scheduler.runs import Run
 from openjarvis.scheduler.scheduler import TaskScheduler
@@ -29,16 +30,19 @@ def clock() -> FakeClock:
 def make(tmp_path: Path, clock: FakeClock) -> Iterator[Make]:
     """Makes schedulers on one database, each with a connection of its own like a process has."""
     made: list[TaskScheduler] = []
+    stores: list[SchedulerStore] = []
 
     def make(system: Any = None, **options: Any) -> TaskScheduler:
         options = {"clock": clock, "bus": EventBus(), **options}
-        made.append(TaskScheduler(SchedulerStore(tmp_path / "t.db"), system, **options))
+        store = SchedulerStore(tmp_path / "t.db")
+        stores.append(store)
+        made.append(TaskScheduler(store, system, **options))
         return made[-1]
 
     yield make
-    for scheduler in made:
-        assert scheduler.stop(5), "a run is still going"
-        scheduler.store.close()
+    assert all(scheduler.stop(5) for scheduler in made), "a run is still going"
+    for store in stores:
+        store.close()
 
 
 def run_until_idle(scheduler: TaskScheduler) -> int:
@@ -678,3 +682,49 @@ def test_the_loop_outlives_a_database_that_fails(
 
     assert ran.wait(10)
     assert "could not look for due tasks" in caplog.text
+
+
+def test_pending_runs_are_made_until_it_is_wound_down(make: Make, clock: FakeClock) -> None:
+    scheduler: list[TaskScheduler] = []
+
+    def answer(prompt: str) -> str:
+        scheduler[0].wind_down()
+        return prompt
+
+    scheduler.append(make(FakeSystem(answer), max_parallel=1))
+    task = scheduler[0].create_task("go", "interval", "10")
+    clock.advance(seconds=45)
+
+    assert scheduler[0].run_pending() == 1
+    assert scheduler[0].runner.wait(10)
+    assert scheduler[0].run_pending() == 1, "it can be asked again"
+    assert scheduler[0].runner.wait(10)
+    assert len(logs(scheduler[0], task.id)) == 2
+
+
+def test_a_run_for_which_there_is_no_thread_has_failed(
+    make: Make, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class NoThread:
+        def __init__(self, **_: object) -> None: ...
+
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    scheduler = make(FakeSystem())
+    task = scheduler.create_task("go", "interval", "60")
+    clock.advance(seconds=60)
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler.runner, "_heart", object())
+        patch.setattr("openjarvis.scheduler.runner.Thread", NoThread)
+        scheduler.run_due()
+
+    log = scheduler.store.get_run_logs(task.id)[0]
+    assert (log["status"], log["error"]) == ("failed", "RuntimeError: can't start new thread")
+    assert scheduler.runner.wait(0)
+
+
+@pytest.mark.parametrize("name", ["poll_interval", "max_parallel", "lease_seconds"])
+def test_numbers_that_must_be_positive_are_checked(make: Make, name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be positive, not 0"):
+        make(**{name: 0})

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
@@ -194,7 +194,7 @@ def run_tasks(
     bus.subscribe(EventType.SCHEDULER_TASK_END, report.ended)
     with (
         Jarvis(_config(database), engine_key=engine, model=model, bus=bus) as jarvis,
-        _stop_signal() as stop,
+        _stop_signal(jarvis.scheduler.wind_down) as stop,
         tools_print_to_stderr(),
     ):
         if jarvis.system.engine_key == OFFLINE:
@@ -319,8 +319,8 @@ def _local(moment: datetime | str | None) -> str:
 
 
 @contextmanager
-def _stop_signal() -> Iterator[Signal]:
-    """Have SIGTERM and Ctrl-C set the signal instead of breaking off; once more breaks off."""
+def _stop_signal(wind_down: Callable[[], None]) -> Iterator[Signal]:
+    """Have SIGTERM and Ctrl-C wind down and set the signal; the second one breaks off."""
     stop = Signal()
     kinds = (signal.SIGTERM, signal.SIGINT)
     before = {kind: signal.getsignal(kind) for kind in kinds}
@@ -331,6 +331,7 @@ def _stop_signal() -> Iterator[Signal]:
 
     def asked(*_: object) -> None:
         restore()
+        wind_down()
         stop.set()
 
     for kind in kinds:

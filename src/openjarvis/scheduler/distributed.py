@@ -7,6 +7,7 @@ database, timed by the database's clock and watched by the others.
 """
 
 import json
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -92,6 +93,11 @@ class WorkflowRunner:
     def open(self) -> None:
         if self._dbos is not None:
             return
+        with self._store.database.transaction(migrating=True) as execute:
+            execute(
+                "CREATE TABLE IF NOT EXISTS scheduler_workers "
+                "(id TEXT PRIMARY KEY, seen_at BIGINT NOT NULL)"
+            )
         self._show_life()
         self._dbos = _made(self._dsn, self.owner)
 
@@ -106,7 +112,12 @@ class WorkflowRunner:
 
     def start(self, task: ScheduledTask, run: Run) -> None:
         self._places.take(run.id)
-        self._start_workflow(task, run)
+        try:
+            self._start_workflow(task, run)
+        except BaseException:
+            # The claim stands; `recover` starts the workflow when its time is up.
+            self._places.leave(run.id)
+            raise
 
     def recover(self) -> int:
         for worker in self._dead_workers():
@@ -122,9 +133,13 @@ class WorkflowRunner:
         return self._places.wait_idle(timeout)
 
     def stop(self, timeout: float) -> bool:
-        is_idle = self.wait(timeout)
         if self._dbos is None:
-            return is_idle
+            return True
+        end = time.monotonic() + timeout
+        while not (is_idle := self.wait(min(self.look_every, max(end - time.monotonic(), 0)))):
+            if time.monotonic() >= end:
+                break
+            self._show_life()
         self._dbos.destroy(destroy_registry=True)
         self._dbos = None
         if is_idle:
@@ -173,16 +188,12 @@ class WorkflowRunner:
             # Its worker died between the claim and the start.
             self._start_workflow(ScheduledTask.from_dict(task), run)
         elif status is None or status.status not in ("PENDING", "ENQUEUED", "DELAYED"):
-            error = f"The run's workflow ended without an answer ({status and status.status})."
-            self._store.runs.finish(run, RunOutcome(success=False, error=error), now_utc())
+            lost = RunOutcome(success=False, error="The run's workflow ended without an answer.")
+            self._record(run, lost)
 
     def _show_life(self) -> dict[str, int]:
         """Tell the others that this worker lives; return the last signs of those that are late."""
-        with self._store.database.transaction(migrating=True) as execute:
-            execute(
-                "CREATE TABLE IF NOT EXISTS scheduler_workers "
-                "(id TEXT PRIMARY KEY, seen_at BIGINT NOT NULL)"
-            )
+        with self._store.database.transaction() as execute:
             execute(
                 f"INSERT INTO scheduler_workers (id, seen_at) VALUES (?, {_DATABASE_NOW}) "  # noqa: S608
                 "ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",

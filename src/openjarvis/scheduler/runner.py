@@ -18,6 +18,7 @@ from openjarvis.scheduler.runs import Run, RunOutcome
 from openjarvis.scheduler.store import SchedulerStore
 from openjarvis.scheduler.task import OnInterrupt, ScheduledTask, TaskStatus
 from openjarvis.scheduler.watch import Watch
+from openjarvis.toolkit.typed import failure_text
 
 _log = logging.getLogger("openjarvis.scheduler")
 
@@ -105,7 +106,11 @@ class ThreadRunner:
                 self._heart.start()
         # A daemon thread, so that a task that hangs does not keep the process from ending.
         name = f"scheduled-task-{task.id}"
-        Thread(target=self._carry_out, args=(task, run), name=name, daemon=True).start()
+        thread = Thread(target=self._carry_out, args=(task, run), name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system gives no more threads
+            self._end(run, RunOutcome(success=False, error=failure_text(error)))
 
     def recover(self) -> int:
         others = [run for run in self._store.runs.running() if run.owner != self.owner]
@@ -119,7 +124,9 @@ class ThreadRunner:
         return self.wait(timeout)
 
     def _carry_out(self, task: ScheduledTask, run: Run) -> None:
-        outcome = self._work(task, run)
+        self._end(run, self._work(task, run))
+
+    def _end(self, run: Run, outcome: RunOutcome) -> None:
         self._record(run, outcome)
         self._places.leave(run.id)
         self._changed()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Any
 
+from openjarvis.core.errors import ConfigError
 from openjarvis.core.events import EventBus, EventType, get_event_bus
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import now_utc
@@ -38,6 +39,9 @@ class TaskScheduler(TaskBook):
     the task's `on_missed` says what then. `approve` decides on tool calls; by default the calls
     that need a person's confirmation are denied. `make_runner` puts another way to carry out runs
     in the place of this process's threads.
+
+    Raises:
+        ConfigError: when a number that must be positive is not.
     """
 
     def __init__(
@@ -54,6 +58,13 @@ class TaskScheduler(TaskBook):
         clock: Callable[[], datetime] = now_utc,
         make_runner: MakeRunner | None = None,
     ) -> None:
+        for name, value in (
+            ("poll_interval", poll_interval),
+            ("max_parallel", max_parallel),
+            ("lease_seconds", lease_seconds),
+        ):
+            if value <= 0:
+                raise ConfigError(f"{name} must be positive, not {value}.")
         super().__init__(store, clock=clock)
         self.system = system
         self.approve = approve
@@ -84,13 +95,17 @@ class TaskScheduler(TaskBook):
         self._loop = Thread(target=self._run, name="scheduler", daemon=True)
         self._loop.start()
 
+    def wind_down(self) -> None:
+        """Begin no more runs; `run_pending` returns, and so does the thread of `start`."""
+        self._stopping.set()
+        self._woken.set()
+
     def stop(self, timeout: float = STOP_SECONDS) -> bool:
         """Begin no more runs and wait for the present ones; False when some are still going.
 
         Those end by themselves, or count as interrupted once this process has ended.
         """
-        self._stopping.set()
-        self._woken.set()
+        self.wind_down()
         if self._loop is not None:
             self._loop.join()
             self._loop = None
@@ -106,6 +121,7 @@ class TaskScheduler(TaskBook):
 
     def run_pending(self) -> int:
         """Run all that is due now, wait for it, and return how many runs were made."""
+        self._stopping.clear()
         self.runner.open()
         until, began = self._clock(), 0
         while not self._stopping.is_set():
