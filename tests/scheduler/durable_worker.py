@@ -8,6 +8,7 @@ what really ran.
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -91,9 +92,14 @@ class StepSystem:
 def main() -> None:
     dsn, journal = sys.argv[1:]
     system = StepSystem(Journal(Path(journal)))
-    distributed_scheduler(dsn, system, lease_seconds=LEASE_SECONDS).start()
+    scheduler = distributed_scheduler(dsn, system, lease_seconds=LEASE_SECONDS)
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    scheduler.start()
     print("ready", flush=True)
-    threading.Event().wait()
+    stopping.wait()
+    scheduler.stop(60)
+    print("stopped", flush=True)
 
 
 if __name__ == "__main__":

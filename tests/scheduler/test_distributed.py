@@ -205,6 +205,42 @@ def test_a_worker_that_slept_too_long_leaves_its_run_to_the_one_that_took_over(
     assert len(cluster.lines("begin", "D", "four")) == 1
 
 
+def test_a_worker_that_is_stopping_ends_its_run_itself_however_long_it_takes(
+    cluster: Cluster,
+) -> None:
+    cluster.start(2)
+    task_id = cluster.soon(f"G one={2.5 * durable_worker.LEASE_SECONDS} two=0")
+    cluster.wait_for(lambda: cluster.lines("begin", "G", "one"))
+    pid = int(cluster.lines("begin", "G", "one")[0][-1])
+    worker = next(worker for worker in cluster.workers if worker.pid == pid)
+
+    worker.terminate()
+    said, _ = worker.communicate(timeout=60)
+
+    assert (worker.returncode, said) == (0, "stopped\n")
+    assert cluster.statuses(task_id) == ["succeeded"]
+    assert [line[2] for line in cluster.lines("begin", "G")] == ["one", "two"]
+
+
+def test_a_worker_can_be_started_again_in_its_process(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    from openjarvis.scheduler.distributed import distributed_scheduler
+
+    journal = durable_worker.Journal(tmp_path / "journal")
+    scheduler = distributed_scheduler(postgres.new_database(), durable_worker.StepSystem(journal))
+    try:
+        for _ in range(2):
+            task = scheduler.create_task("H one=0", "interval", "0.001")
+            scheduler.start()
+            while not any(log["success"] for log in scheduler.store.get_run_logs(task.id)):
+                time.sleep(0.02)
+            scheduler.cancel_task(task.id)
+            assert scheduler.stop(30)
+    finally:
+        scheduler.store.close()
+
+
 def test_a_server_that_was_away_costs_no_call_and_no_slot(tmp_path: Path) -> None:
     with postgres_server() as server, cluster_of(server, tmp_path) as cluster:
         cluster.start(2)
