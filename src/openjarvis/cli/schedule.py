@@ -18,7 +18,8 @@ from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.events import Event, EventBus, EventType
 from openjarvis.core.strict_json import dumps
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline import NOTICE, OfflineEngine
+from openjarvis.engine.offline.engine import OfflineEngine
+from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.terminal import plain
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import as_instant, now_utc
