@@ -53,7 +53,7 @@ class Cluster:
         split = [line.split() for line in self.journal.read_text().splitlines()]
         return [line for line in split if line[: len(words)] == list(words)]
 
-    def wait_for(self, is_so: Callable[[], object], seconds: float = 60) -> None:
+    def wait_for(self, is_so: Callable[[], object], seconds: float = 120) -> None:
         end = time.monotonic() + seconds
         while not is_so():
             assert time.monotonic() < end, f"waited in vain; {self.journal.read_text()}"
@@ -149,11 +149,11 @@ def test_four_workers_run_every_slot_once_while_some_are_killed(cluster: Cluster
     names = [f"T{number}" for number in range(4)]
     tasks = {name: cluster.book.create_task(f"{name} s=0", "interval", "1").id for name in names}
 
-    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 4)
-    cluster.kill(cluster.workers[0].pid)
-    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 8)
-    cluster.kill(cluster.workers[0].pid)
-    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 12)
+    kills = 2
+    for number in range(1, kills + 1):
+        cluster.wait_for(lambda n=number: len(cluster.statuses(tasks["T0"])) >= 4 * n)
+        cluster.kill(cluster.workers[0].pid)
+    cluster.wait_for(lambda: len(cluster.statuses(tasks["T0"])) >= 4 * (kills + 1))
     for task_id in tasks.values():
         cluster.book.pause_task(task_id)
     cluster.wait_for(
@@ -167,7 +167,8 @@ def test_four_workers_run_every_slot_once_while_some_are_killed(cluster: Cluster
         assert len(set(slots)) == len(slots)
         first, last = (datetime.fromisoformat(slots[0]), datetime.fromisoformat(slots[-1]))
         assert len(slots) == round((last - first).total_seconds()) + 1, "a slot was lost"
-        assert len(cluster.lines("end", name)) == len(slots), "a call was made twice or not"
+        # A call whose worker was killed before its result was kept is made once more.
+        assert 0 <= len(cluster.lines("end", name)) - len(slots) <= kills, "calls made in vain"
 
 
 def test_a_slot_whose_worker_died_before_it_began_is_run_by_another(cluster: Cluster) -> None:
