@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -247,6 +248,18 @@ def test_a_system_that_only_has_ask_is_enough(make: Make, clock: FakeClock) -> N
     run_until_idle(scheduler)
 
     assert scheduler.store.get_run_logs(task.id)[0]["result"] == "go simple []"
+
+
+def test_a_mock_of_a_system_is_asked_by_its_ask(make: Make, clock: FakeClock) -> None:
+    system = MagicMock()
+    system.ask.return_value = "mocked"
+    scheduler = make(system)
+    task = scheduler.create_task("go", "interval", "60")
+    clock.advance(seconds=60)
+    run_until_idle(scheduler)
+
+    system.ask.assert_called_once_with("go", agent="simple", tools=[])
+    assert scheduler.store.get_run_logs(task.id)[0]["result"] == "mocked"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("boom"), SystemExit(3), KeyboardInterrupt()])

@@ -22,7 +22,8 @@ def deny_confirmations(request: Any) -> bool:
 def perform(task: ScheduledTask, system: Any, *, approve: Approver) -> RunOutcome:
     """Put the task's prompt to `system` and return what came of it; a failure is an outcome too.
 
-    `system` has the SDK's `ask_full`, or an `ask` that takes the prompt, `agent` and `tools`.
+    `system` has the SDK's `ask_full`, or an `ask` that takes the prompt, `agent` and `tools`; that
+    is also asked where `ask_full` is a stand-in that gives no dict.
     """
     if system is None:
         return RunOutcome(success=False, error="No system was given that could run this task.")
@@ -34,14 +35,17 @@ def perform(task: ScheduledTask, system: Any, *, approve: Approver) -> RunOutcom
 
 
 def _ask(task: ScheduledTask, system: Any, approve: Approver) -> RunOutcome:
-    request = {"agent": _agent(task), "tools": task.tool_names}
-    if not hasattr(system, "ask_full"):
+    request: dict[str, Any] = {"agent": _agent(task), "tools": task.tool_names}
+    full = {"context": task.context_mode != "isolated", "approve": approve}
+    answer = system.ask_full(task.prompt, **request, **full) if _has_ask_full(system) else None
+    if not isinstance(answer, Mapping):
         return RunOutcome(success=True, result=str(system.ask(task.prompt, **request)))
-    answer = system.ask_full(
-        task.prompt, **request, context=task.context_mode != "isolated", approve=approve
-    )
     calls = [_call_record(call) for call in answer.get("tool_results", ())]
     return RunOutcome(success=True, result=str(answer.get("content") or ""), calls=calls)
+
+
+def _has_ask_full(system: Any) -> bool:
+    return callable(getattr(system, "ask_full", None))
 
 
 def _agent(task: ScheduledTask) -> str:
