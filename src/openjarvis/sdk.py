@@ -1,6 +1,7 @@
 """`Jarvis`: the whole system behind one object."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +15,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.memory.base import MemoryBackend
 from openjarvis.scheduler.scheduler import TaskScheduler
 from openjarvis.scheduling import task_scheduler
 from openjarvis.system import System, get_engine
@@ -115,7 +117,9 @@ class Jarvis:
             max_tokens=max_tokens,
             max_turns=max_turns,
         )
-        result = made.run(query, history or AgentContext())
+        given = history or AgentContext()
+        recalled = self._system.recall(query) if context else []
+        result = made.run(query, replace(given, memory_results=[*given.memory_results, *recalled]))
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
@@ -157,6 +161,11 @@ class Jarvis:
             ConfigError: when their database cannot be opened.
         """
         return task_scheduler(self.config, self, self._system.bus)
+
+    @property
+    def memory(self) -> MemoryBackend:
+        """The memory: `store` texts, `retrieve` them by their words."""
+        return self._system.memory
 
     @property
     def version(self) -> str:

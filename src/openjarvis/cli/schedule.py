@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from threading import Event as Signal
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import json_option, split_names
-from openjarvis.cli.render import notice, show, show_json, show_table, tools_print_to_stderr
+from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.events import Event, EventBus, EventType
 from openjarvis.core.strict_json import dumps
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.engine import OfflineEngine
 from openjarvis.engine.offline.notice import NOTICE
-from openjarvis.safety.terminal import plain
+from openjarvis.safety.terminal import plain, plain_json
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import as_instant, now_utc
 from openjarvis.scheduler.runs import RunStatus
@@ -191,12 +191,11 @@ def run_tasks(
 
     Every run that ends is a line on stdout. With --once the exit code is 1 when a run failed.
     """
-    bus, report = EventBus(), _Report(as_json=as_json)
+    bus, report = EventBus(), _Report(keep_stdout_for_results(), as_json=as_json)
     bus.subscribe(EventType.SCHEDULER_TASK_END, report.ended)
     with (
         Jarvis(_config(database), engine_key=engine, model=model, bus=bus) as jarvis,
         _stop_signal(jarvis.scheduler.wind_down) as stop,
-        tools_print_to_stderr(),
     ):
         if jarvis.system.engine_key == OFFLINE:
             notice(NOTICE)
@@ -217,18 +216,17 @@ def run_tasks(
 class _Report:
     """Prints a line for every run that ended."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, out: TextIO | None, *, as_json: bool) -> None:
         self.failed = False
+        self._out = out
         self._as_json = as_json
-        # What tools print goes to stderr while tasks run; these lines do not.
-        self._out = sys.stdout
 
     def ended(self, event: Event) -> None:
         """Print the run that this event tells of."""
         data = event.data
         self.failed = self.failed or not data["success"]
         if self._as_json:
-            click.echo(dumps(data), file=self._out)
+            self._print(plain_json(dumps(data)))
             return
         how = RunStatus.SUCCEEDED if data["success"] else RunStatus.FAILED
         answer = (data["result"] or data["error"]).strip().split("\n")[0]

@@ -12,5 +12,10 @@ for _key, _module, _name in (
     ("pause_scheduled_task", "openjarvis.scheduler.tools", "PauseScheduledTaskTool"),
     ("resume_scheduled_task", "openjarvis.scheduler.tools", "ResumeScheduledTaskTool"),
     ("cancel_scheduled_task", "openjarvis.scheduler.tools", "CancelScheduledTaskTool"),
+    ("retrieval", "openjarvis.tools.retrieval", "RetrievalTool"),
+    ("memory_store", "openjarvis.memory.tools", "MemoryStoreTool"),
+    ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
+    ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
+    ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
