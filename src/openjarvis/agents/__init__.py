@@ -1,0 +1,1 @@
+"""How a model is asked: once, or in turns with tools."""

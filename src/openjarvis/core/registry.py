@@ -111,7 +111,7 @@ class Registry:
     @classmethod
     def items(cls) -> tuple[tuple[str, Any], ...]:
         """Return the keys with their entries, in the order of registration."""
-        return tuple((key, cls.get(key)) for key in cls.keys())
+        return tuple((key, cls.get(key)) for key in cls.keys())  # noqa: SIM118 - not a dict
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Tools dropped into a folder as files, found at the next start."""

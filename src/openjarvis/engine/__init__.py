@@ -1,0 +1,1 @@
+"""Engines: one interface to every model, and the one that answers without a model."""

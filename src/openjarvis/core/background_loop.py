@@ -1,0 +1,75 @@
+"""One event loop in a daemon thread, for async code that a sync caller wants run.
+
+Async clients keep connections that belong to a loop, so sync callers share one loop instead of
+making one for each call. A loop that foreign code blocks is left behind, and a new one takes over.
+"""
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from threading import Lock, Thread
+from typing import Any
+
+_lock = Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+class LoopJob:
+    """A coroutine in the background loop; any thread may wait for it."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._future = asyncio.run_coroutine_threadsafe(coroutine, _running_loop())
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait at most `timeout` seconds; tell whether the coroutine has ended."""
+        try:
+            self._future.exception(timeout)
+        except TimeoutError:
+            return False
+        except CancelledError:
+            return True
+        return True
+
+    def is_done(self) -> bool:
+        """Tell whether the coroutine has ended."""
+        return self._future.done()
+
+    def result(self) -> Any:
+        """Return what the coroutine returned, or raise what it raised; only after it has ended."""
+        return self._future.result()
+
+    def cancel(self) -> None:
+        """Cancel the coroutine."""
+        self._future.cancel()
+
+
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what `coroutine` returns, from a thread that has no event loop of its own."""
+    job = LoopJob(coroutine)
+    try:
+        job.wait(None)
+    except BaseException:
+        job.cancel()  # an interrupted wait ends the work too
+        raise
+    return job.result()
+
+
+def abandon() -> None:
+    """Leave the present loop to whatever blocks it; the next caller gets a new one."""
+    global _loop
+    with _lock:
+        _loop = None
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    global _loop
+    with _lock:
+        if _loop is None or _loop.is_closed():
+            _loop = asyncio.new_event_loop()
+            Thread(target=_loop.run_forever, name="openjarvis-loop", daemon=True).start()
+        return _loop
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=abandon)  # the thread stays in the parent

@@ -1,0 +1,128 @@
+"""What every engine is: messages in, a reply out, whole or in pieces."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypedDict
+
+from openjarvis.core.types import Message, ToolCall
+from openjarvis.core.workers import run_in_worker
+
+
+class Usage(TypedDict, total=False):
+    """Tokens of one request, as the provider counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ReplyCall(TypedDict):
+    """A tool call of a reply; `arguments` is the JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Reply(TypedDict, total=False):
+    """What `generate` returns.
+
+    `finish_reason` is `stop`, `tool_calls`, `length` or `content_filter`. `sources` are
+    `{"title", "url"}` of what the answer rests on. `metadata` holds opaque provider parts that go
+    back unchanged with the next request, as the assistant message's `metadata`.
+    """
+
+    content: str
+    usage: Usage
+    model: str
+    finish_reason: str
+    tool_calls: list[ReplyCall]
+    sources: list[dict[str, str]]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChunk:
+    """A piece of a streamed reply: some text, or at the very end the whole `reply`."""
+
+    text: str = ""
+    reply: Reply | None = None
+
+
+class InferenceEngine(ABC):
+    """One way to reach a model.
+
+    Only `generate` must be written; the other forms fall back on it. Engines that stream override
+    `chunks` and `achunks`. All methods may be called from several threads at once.
+    """
+
+    engine_id: str = ""
+    provider_types: ClassVar[frozenset[str]] = frozenset()
+    """The `ProviderTool.provider_type`s that this engine can ask its provider to run."""
+    takes_specs: ClassVar[bool] = False
+    """Whether `generate` wants `specs=[ToolSpec, …]` beside the tools' definitions."""
+
+    @abstractmethod
+    def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        temperature: float = 0.7,
+        max_tokens: int = 1024,
+        tools: list[dict[str, Any]] | None = None,
+        **kw: Any,
+    ) -> Reply:
+        """Return the model's reply to `messages`.
+
+        `tools` are OpenAI function definitions and are given only when there are any.
+
+        Raises:
+            LLMError: when there is no reply; its code says why.
+        """
+
+    async def agenerate(self, messages: Sequence[Message], **request: Any) -> Reply:
+        """Return what `generate` returns, without blocking the event loop."""
+        reply: Reply = await run_in_worker(lambda: self.generate(messages, **request))
+        return reply
+
+    def chunks(self, messages: Sequence[Message], **request: Any) -> Iterator[StreamChunk]:
+        """Yield the reply's text in pieces, then the whole reply; closing it ends the request."""
+        yield from whole(self.generate(messages, **request))
+
+    async def achunks(
+        self, messages: Sequence[Message], **request: Any
+    ) -> AsyncIterator[StreamChunk]:
+        """Yield what `chunks` yields, without blocking the event loop."""
+        for chunk in whole(await self.agenerate(messages, **request)):
+            yield chunk
+
+    async def stream(self, messages: Sequence[Message], **request: Any) -> AsyncIterator[str]:
+        """Yield the text of the reply in pieces."""
+        async for chunk in self.achunks(messages, **request):
+            if chunk.text:
+                yield chunk.text
+
+    def list_models(self) -> list[str]:
+        """Return the names of the models that can be asked for."""
+        return []
+
+    def health(self) -> bool:
+        """Tell whether a request would find somebody to answer it."""
+        return True
+
+    def close(self) -> None:
+        """Release connections; a closed engine is not used again."""
+
+
+def whole(reply: Reply) -> Iterator[StreamChunk]:
+    """Yield a finished reply as a stream of one piece."""
+    if reply.get("content"):
+        yield StreamChunk(text=reply["content"])
+    yield StreamChunk(reply=reply)
+
+
+def reply_calls(calls: Sequence[ToolCall]) -> list[ReplyCall]:
+    """Return tool calls as a reply holds them."""
+    return [ReplyCall(id=call.id, name=call.name, arguments=call.arguments) for call in calls]

@@ -1,0 +1,388 @@
+"""`ToolExecutor`: the one road that every call takes.
+
+find → parse → check → guard → approve → run within its deadline → limit → record → answer. Nothing
+that a model writes or a tool does raises out of it; every stop answers with a `ToolResult`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from openjarvis.core import background_loop, workers
+from openjarvis.core.background_loop import LoopJob
+from openjarvis.core.errors import ToolError
+from openjarvis.core.events import EventBus
+from openjarvis.core.types import ToolCall, ToolResult
+from openjarvis.execution.approval import (
+    NOBODY_TO_ASK,
+    Approver,
+    asked,
+    asked_async,
+    confirming,
+    is_async,
+    timed_out,
+)
+from openjarvis.execution.audit import AuditLog
+from openjarvis.execution.deadline import GRACE_SECONDS, TimedOut, WithinDeadline
+from openjarvis.execution.departure import Departure
+from openjarvis.execution.entry import Entry
+from openjarvis.execution.policy import Policy, policy
+from openjarvis.execution.record import Detail, Outcome
+from openjarvis.execution.registrar import Performed, Registrar
+from openjarvis.execution.stops import denied, late, request_of
+from openjarvis.execution.trip import Run, Stopped, Trip
+from openjarvis.toolkit.base import ToolSpec
+from openjarvis.toolkit.context import ToolContext, unheard
+from openjarvis.toolkit.provider import ProviderTool
+from openjarvis.toolkit.toolset import AnyTool, ToolSet
+from openjarvis.toolkit.typed import failure_text, result_of
+
+
+class ToolExecutor:
+    """Runs the calls of models. Immutable once made: any thread, any event loop may use it.
+
+    Calls without a `run` of their own share one, for the repeat guard; a loop makes a `Run` for
+    each conversation. `approve` decides about every call; without one, tools that require a
+    confirmation are denied, unless `interactive` and `confirm_callback(question) -> bool` (or a
+    terminal) can ask. `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps
+    the text of exceptions from the model. `audit` is where calls are recorded for good.
+
+    Raises:
+        ToolDefinitionError: when two tools share a name or one has parameters that are no schema.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[AnyTool | Callable[..., Any]],
+        bus: EventBus | None = None,
+        *,
+        approve: Approver | None = None,
+        interactive: bool = False,
+        confirm_callback: Callable[[str], Any] | None = None,
+        default_timeout: float = 30.0,
+        approve_timeout: float = 600.0,
+        max_result_chars: int = 32_000,
+        mask_errors: bool = False,
+        audit: AuditLog | None = None,
+    ) -> None:
+        chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
+        self._entries = {
+            tool.spec.name: Entry(tool, default_timeout)
+            for tool in chosen
+            if not isinstance(tool, ProviderTool)
+        }
+        self._departure = Departure(
+            self._entries, [tool for tool in chosen if isinstance(tool, ProviderTool)]
+        )
+        self._bus = bus
+        self._approve = approve or _asking(confirm_callback, interactive=interactive)
+        self._approve_timeout = approve_timeout
+        self._mask_errors = mask_errors
+        self._registrar = Registrar(bus, audit, max_result_chars)
+        self._run = Run()
+
+    def available_tools(self) -> list[ToolSpec]:
+        """Return the specs of the tools, in their order."""
+        return [entry.spec for entry in self._entries.values()]
+
+    def get_openai_tools(self) -> list[dict[str, Any]]:
+        """Return the definitions that an OpenAI-compatible model gets."""
+        return [entry.definition() for entry in self._entries.values()]
+
+    def execute(self, call: ToolCall) -> ToolResult:
+        """Return the result of `call`, whatever became of it."""
+        return self.perform(call, self._run).result
+
+    async def aexecute(self, call: ToolCall) -> ToolResult:
+        """Return the result of `call`; async tools run in the caller's event loop."""
+        return (await self.aperform(call, self._run)).result
+
+    def execute_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Return the results of `calls`, run in parallel, in the order of the calls."""
+        return [done.result for done in self.perform_all(calls, self._run)]
+
+    async def aexecute_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Return the results of `calls`, run in parallel, in the order of the calls."""
+        return [done.result for done in await self.aperform_all(calls, self._run)]
+
+    def perform(self, call: ToolCall, run: Run) -> Performed:
+        """Run one call of `run`."""
+        return self.perform_all((call,), run)[0]
+
+    async def aperform(self, call: ToolCall, run: Run) -> Performed:
+        """Run one call of `run`; async tools run in the caller's event loop."""
+        trip = Trip(call, run)
+        try:
+            self._depart(trip)
+            approver = self._decided_here(trip, may_block=False)
+            if approver is not None:
+                await self._ask_async(trip, approver)
+            value = await self._run_async(trip)
+        except BaseException as error:
+            if _is_interruption(error):
+                self._interrupt(trip)
+                raise
+            return self._stop(trip, error)
+        return self._arrive(trip, value)
+
+    def perform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
+        """Run the calls of one turn in parallel; approvals are asked for in the calls' order."""
+        begun: list[_Begun] = []
+        try:
+            for call in calls:
+                begun.append(self._begin(call, run))  # noqa: PERF401 - kept when one is interrupted
+            return [self._finish(one) for one in begun]
+        except BaseException:
+            for one in begun:
+                self._settle(one)
+            raise
+
+    async def aperform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
+        """Run the calls of one turn concurrently."""
+        if len(calls) == 1:
+            return [await self.aperform(calls[0], run)]
+        return list(await asyncio.gather(*(self.aperform(call, run) for call in calls)))
+
+    def _depart(self, trip: Trip) -> None:
+        """Take a call through find, parse, check and guard.
+
+        Raises:
+            Stopped: at the stop it does not pass.
+        """
+        try:
+            self._departure.read(trip)
+        finally:
+            self._registrar.announce(trip)
+        self._departure.check(trip)
+
+    # Approve.
+
+    def _decided_here(self, trip: Trip, *, may_block: bool) -> Approver | None:
+        """Decide by our own rules where they settle it; return the approver that is still to ask.
+
+        A `Policy` that asks on the terminal does so in the calling thread where that `may_block`,
+        so that Ctrl-C reaches the question.
+
+        Raises:
+            Stopped: when the call is denied.
+        """
+        approver = trip.run.approve or self._approve
+        if approver is None:
+            if trip.entry.spec.requires_confirmation:
+                raise denied(trip, NOBODY_TO_ASK)
+            return None
+        if isinstance(approver, Policy) and (may_block or not approver.asks):
+            refusal = asked(approver, request_of(trip))
+            if refusal is not None:
+                raise denied(trip, refusal)
+            return None
+        trip.asked_seconds = self._approve_timeout
+        return approver
+
+    async def _ask_async(self, trip: Trip, approver: Approver) -> None:
+        request = request_of(trip)
+        try:
+            if is_async(approver):
+                refusal = await WithinDeadline(
+                    asked_async(approver, request), self._approve_timeout
+                )
+            else:
+                answer = workers.run_in_worker(lambda: asked(approver, request))
+                refusal = await WithinDeadline(answer, self._approve_timeout)
+        except TimedOut as timeout:
+            refusal = timed_out(timeout.seconds)
+        if refusal is not None:
+            raise denied(trip, refusal)
+
+    # Run.
+
+    def _begin(self, call: ToolCall, run: Run) -> "_Begun":
+        """Start a call as far as it goes without waiting."""
+        trip = Trip(call, run)
+        try:
+            self._depart(trip)
+            approver = self._decided_here(trip, may_block=True)
+        except Stopped as stop:
+            return _Begun(trip, None, self._stop(trip, stop))
+        except BaseException:
+            self._interrupt(trip)
+            raise
+        if trip.entry.is_async:
+            return _Begun(trip, background_loop.LoopJob(self._captured(trip, approver)), None)
+        return _Begun(trip, workers.start(lambda: self._work(trip, approver)), None)
+
+    def _work(self, trip: Trip, approver: Approver | None) -> Any:
+        """Ask, then run the tool, in a worker: one hand-over for both."""
+        if approver is not None:
+            refusal = asked(approver, request_of(trip))
+            if refusal is not None:
+                raise denied(trip, refusal)
+        if not trip.start():
+            return None  # nobody waits for this call any more
+        self._registrar.started(trip)
+        return self._invoke(trip)
+
+    async def _captured(self, trip: Trip, approver: Approver | None) -> "_Ended":
+        """Ask, then run an async tool, in the background loop; what it raises is brought back."""
+        try:
+            if approver is not None:
+                await self._ask_async(trip, approver)
+            return _Ended(await self._run_async(trip), None)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and _is_interruption(error):
+                raise
+            return _Ended(None, error)
+
+    async def _run_async(self, trip: Trip) -> Any:
+        entry = trip.entry
+        if entry.is_async:
+            trip.start()
+            self._registrar.started(trip)
+            return await WithinDeadline(self._invoke(trip), entry.seconds)
+        trip.asked_seconds = None  # asked already: only the tool's own time counts now
+        job, ended = workers.start_async(lambda: self._work(trip, None))
+        try:
+            for wait in trip.waits():
+                await asyncio.wait({ended}, timeout=wait)
+                if job.is_done():
+                    break
+        except TimedOut:
+            self._leave(trip, job)
+            raise
+        return job.result()
+
+    def _invoke(self, trip: Trip) -> Any:
+        return trip.entry.invoke(trip.keywords, lambda: self._context(trip))
+
+    def _context(self, trip: Trip) -> ToolContext:
+        run, call = trip.run, trip.call
+        hear = run.on_progress
+        return ToolContext(
+            call_id=call.id,
+            context=run.context,
+            bus=self._bus,
+            progress=(lambda text: hear(call.id, text)) if hear else unheard,
+            idempotency_key=f"{run.run_id}:{call.id}",
+        )
+
+    def _finish(self, one: "_Begun") -> Performed:
+        """Wait for a begun call and answer it."""
+        trip, job = one.trip, one.job
+        if one.done is None and job is not None:
+            slack = 2 * GRACE_SECONDS if trip.entry.is_async else 0.0
+            try:
+                for wait in trip.waits(slack):
+                    if job.wait(wait):
+                        break
+            except TimedOut as timeout:
+                self._leave(trip, job)
+                one.done = self._stop(trip, timeout)
+            else:
+                one.done = self._answer(trip, job)
+        return one.done or self._interrupt(trip)
+
+    def _answer(self, trip: Trip, job: workers.Job | LoopJob) -> Performed:
+        try:
+            value = job.result()
+        except BaseException as error:  # noqa: BLE001 - whatever a tool raises becomes a result
+            return self._stop(trip, error)
+        if isinstance(value, _Ended):
+            if value.error is not None:
+                return self._stop(trip, value.error)
+            value = value.value
+        return self._arrive(trip, value)
+
+    def _leave(self, trip: Trip, job: workers.Job | LoopJob) -> None:
+        """Turn away from a call that goes on behind its deadline."""
+        if isinstance(job, LoopJob):
+            job.cancel()
+            background_loop.abandon()
+        elif trip.is_running:
+            trip.entry.left_running.append(job)
+
+    def _settle(self, one: "_Begun") -> None:
+        """Answer a begun call when the whole is interrupted: with its result where there is one."""
+        if one.done is not None:
+            return
+        if one.job is not None and one.job.is_done():
+            one.done = self._answer(one.trip, one.job)
+            return
+        if isinstance(one.job, LoopJob):
+            one.job.cancel()
+        one.done = self._interrupt(one.trip)
+
+    # Limit, record, answer.
+
+    def _arrive(self, trip: Trip, value: Any) -> Performed:
+        try:
+            result = result_of(trip.call.name, value)
+            content: Any = result.content
+            if not isinstance(content, str):
+                result = result_of(trip.call.name, content)
+        except ToolError as error:
+            return self._stop(trip, error)
+        outcome = Outcome.RAN if result.success else Outcome.FAILED
+        return self._conclude(trip, result, outcome, None)
+
+    def _stop(self, trip: Trip, error: BaseException) -> Performed:
+        """Answer a call that did not come to its end."""
+        if isinstance(error, Stopped):
+            result = ToolResult(trip.call.name, error.text, success=False, metadata=error.metadata)
+            return self._conclude(trip, result, error.outcome, error.detail)
+        if isinstance(error, TimedOut):
+            return self._stop(trip, late(trip, error))
+        reference = self._registrar.log_traceback(trip, error)
+        text = failure_text(error)
+        if self._mask_errors and not isinstance(error, ToolError):
+            text = f"{type(error).__name__} (reference {reference})"
+        result = ToolResult(trip.call.name, text, success=False)
+        return self._conclude(trip, result, Outcome.FAILED, Detail.RAISED)
+
+    def _interrupt(self, trip: Trip) -> Performed:
+        text = f"{trip.call.name[:64]} was interrupted before it ended."
+        result = ToolResult(trip.call.name, text, success=False)
+        return self._conclude(trip, result, Outcome.FAILED, Detail.INTERRUPTED)
+
+    def _conclude(
+        self, trip: Trip, result: ToolResult, outcome: Outcome, detail: Detail | None
+    ) -> Performed:
+        done = self._registrar.conclude(trip, result, outcome, detail)
+        if trip.key is not None and detail is not Detail.REPEATED and outcome is not Outcome.DENIED:
+            trip.run.guard.saw(trip.key, done.result.content)
+        return done
+
+
+class _Ended(NamedTuple):
+    """What became of an async tool in the background loop."""
+
+    value: Any
+    error: BaseException | None
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A call that is under way, or done."""
+
+    trip: Trip
+    job: workers.Job | LoopJob | None
+    done: Performed | None
+
+
+def _asking(callback: Callable[[str], Any] | None, *, interactive: bool) -> Approver | None:
+    if not interactive:
+        return None
+    if callback is not None:
+        return confirming(callback)
+    return policy(otherwise="ask", only_confirmations=True)
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Tell whether `error` came from outside the call: Ctrl-C, or the caller's cancellation."""
+    if isinstance(error, KeyboardInterrupt):
+        return threading.current_thread() is threading.main_thread()
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return False

@@ -1,0 +1,166 @@
+"""Common approvers, built from rules: `llm.policy(allow_read_only=True, deny=["delete_*"], …)`."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from threading import Lock
+from typing import Any, TextIO
+
+from openjarvis.core.strict_json import dumps
+from openjarvis.execution.approval import Decision, Denied, ToolCallRequest
+from openjarvis.execution.record import one_line
+
+Limit = float | Callable[[Any], bool]
+"""The largest value an argument may have, or a test that it must pass."""
+
+
+class Policy:
+    """Decides by rules, in this order: denied names, limits, allowed names, the rest.
+
+    Never blocks unless it asks on the terminal. One policy serves many runs and threads; an answer
+    "always" holds for the life of the policy.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow: Sequence[str],
+        deny: Sequence[str],
+        allow_read_only: bool,
+        limits: Mapping[str, Limit],
+        otherwise: str,
+        only_confirmations: bool,
+        terminal: "Terminal",
+    ) -> None:
+        self._allow = tuple(allow)
+        self._deny = tuple(deny)
+        self._allow_read_only = allow_read_only
+        self._limits = dict(limits)
+        self._otherwise = otherwise
+        self._only_confirmations = only_confirmations
+        self._terminal = terminal
+
+    @property
+    def asks(self) -> bool:
+        """Whether a decision may wait for a person at the terminal."""
+        return self._otherwise == "ask"
+
+    def __call__(self, request: ToolCallRequest) -> Decision:
+        if _matches(request.name, self._deny):
+            return Denied(f"{request.name} is not allowed here", code="DENIED_BY_POLICY")
+        for rule, limit in self._limits.items():
+            refusal = _over_limit(request, rule, limit)
+            if refusal is not None:
+                return refusal
+        if _matches(request.name, self._allow):
+            return None
+        if self._allow_read_only and request.spec.read_only:
+            return None
+        if self._only_confirmations and not request.spec.requires_confirmation:
+            return None
+        if self._otherwise == "allow":
+            return None
+        if self._otherwise == "ask":
+            return self._terminal.ask(request)
+        return Denied(f"{request.name} is not on the list of allowed tools", code="NOT_ALLOWED")
+
+
+def policy(
+    *,
+    allow: Sequence[str] = (),
+    deny: Sequence[str] = (),
+    allow_read_only: bool = False,
+    limits: Mapping[str, Limit] | None = None,
+    otherwise: str | None = None,
+    only_confirmations: bool = False,
+) -> Policy:
+    """Return an approver made of rules.
+
+    `allow` and `deny` are names or patterns (`delete_*`). `limits` maps `tool.argument` (the tool
+    may be a pattern) to the largest value allowed or to a test. `otherwise` decides about the rest:
+    "allow", "deny" or "ask" (a person at the terminal: y, n with a reason, or always for this
+    tool); by default the rest is denied when there is any rule that allows, else allowed. With
+    `only_confirmations` it decides about tools with `requires_confirmation` alone.
+
+    ```python
+    approve = llm.policy(allow_read_only=True, limits={"refund.amount": 100}, otherwise="ask")
+    ```
+
+    Raises:
+        ValueError: when a rule cannot be read.
+    """
+    chosen = otherwise or ("deny" if allow or allow_read_only else "allow")
+    if chosen not in ("allow", "deny", "ask"):
+        raise ValueError(f"otherwise={otherwise!r}: expected 'allow', 'deny' or 'ask'.")
+    for rule in limits or {}:
+        if "." not in rule:
+            raise ValueError(f"The limit {rule!r} must name tool.argument, e.g. 'refund.amount'.")
+    return Policy(
+        allow=allow,
+        deny=deny,
+        allow_read_only=allow_read_only,
+        limits=limits or {},
+        otherwise=chosen,
+        only_confirmations=only_confirmations,
+        terminal=Terminal(),
+    )
+
+
+class Terminal:
+    """Asks a person at the terminal, one question at a time; without a terminal it denies."""
+
+    def __init__(self, source: TextIO | None = None, sink: TextIO | None = None) -> None:
+        self._source = source
+        self._sink = sink
+        self._always: set[str] = set()
+        self._lock = Lock()
+
+    def ask(self, request: ToolCallRequest) -> Decision:
+        """Return what the person decides."""
+        source, sink = self._source or sys.stdin, self._sink or sys.stderr
+        with self._lock:
+            if request.name in self._always:
+                return None
+            if source is None or not source.isatty():
+                return Denied("this call needs an approval, and there is no terminal to ask on")
+            arguments = one_line(dumps(request.arguments), 500)
+            sink.write(f"\n{request.name} wants to run with {arguments}\n")
+            sink.write("Allow? [y]es, [n]o and why, [a]lways for this tool: ")
+            sink.flush()
+            return self._decide(source.readline(), request.name)
+
+    def _decide(self, answer: str, name: str) -> Decision:
+        word, _, reason = answer.strip().partition(" ")
+        if word.lower() in ("a", "always"):
+            self._always.add(name)
+            return None
+        if word.lower() in ("y", "yes"):
+            return None
+        why = reason if word.lower() in ("n", "no") else ""
+        return Denied(why.strip(" ,:") or "the user said no", code="DENIED_BY_USER")
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _over_limit(request: ToolCallRequest, rule: str, limit: Limit) -> Denied | None:
+    pattern, _, argument = rule.rpartition(".")
+    if not fnmatchcase(request.name, pattern):
+        return None
+    # An argument left out runs with its default, which is held to the limit too.
+    declared = request.spec.parameters.get("properties", {}).get(argument, {})
+    value = request.arguments.get(argument, declared.get("default"))
+    if value is None:
+        return None
+    try:
+        passes = bool(limit(value)) if callable(limit) else value <= limit
+    except Exception:  # noqa: BLE001 - a test of the user's may raise anything: then it did not pass
+        passes = False
+    if passes:
+        return None
+    bound = "its rule" if callable(limit) else f"the limit of {limit:g}"
+    return Denied(
+        f"{argument}={one_line(str(value), 60)} is over {bound} for {request.name}",
+        code="OVER_LIMIT",
+    )

@@ -1,0 +1,147 @@
+"""The end of the road: a result limited, its call recorded, logged, audited, told to the bus."""
+
+import logging
+import sqlite3
+import time
+import traceback
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from openjarvis.core.events import EventBus, EventType
+from openjarvis.core.types import ToolResult
+from openjarvis.execution.audit import AuditLog
+from openjarvis.execution.limit import clip
+from openjarvis.execution.record import CallRecord, Detail, Outcome, log_call
+from openjarvis.execution.trip import Stopped, Trip
+from openjarvis.safety.secrets import mask_secrets
+
+_tracebacks = logging.getLogger("openjarvis.traceback")
+
+
+class Performed(NamedTuple):
+    """A finished call: what goes back to the model, and what is kept."""
+
+    result: ToolResult
+    record: CallRecord
+
+
+class Registrar:
+    """Keeps account of calls for one executor. Any thread may use it."""
+
+    def __init__(self, bus: EventBus | None, audit: AuditLog | None, max_result_chars: int) -> None:
+        self._bus = bus
+        self._audit = audit
+        self._max_result_chars = max_result_chars
+
+    def announce(self, trip: Trip) -> None:
+        """Tell the bus that a call was asked for, once its arguments were read or given up."""
+        if self._bus is not None:
+            arguments = trip.call.arguments if trip.arguments is None else trip.arguments
+            data = {"tool": trip.call.name, "arguments": arguments, "agent": trip.run.agent}
+            self._bus.publish(EventType.TOOL_CALL_START, data)
+
+    def started(self, trip: Trip) -> None:
+        """Note durably that the tool is about to run.
+
+        Raises:
+            Stopped: when that cannot be noted; what cannot be answered for does not run.
+        """
+        if self._audit is None:
+            return
+        try:
+            trip.audit_row = self._audit.started(
+                self._record(trip, "", Outcome.NOT_RUN, None),
+                run_id=trip.run.run_id,
+                agent=trip.run.agent,
+            )
+        except (sqlite3.Error, OSError) as error:
+            raise Stopped(
+                Outcome.FAILED,
+                Detail.RAISED,
+                f"Not run: the audit trail cannot be written: {error}",
+            ) from error
+
+    def conclude(
+        self, trip: Trip, result: ToolResult, outcome: Outcome, detail: Detail | None
+    ) -> Performed:
+        """Return the result as the model gets it, with the record of the call."""
+        whole = result.content
+        answer = ToolResult(
+            trip.call.name,
+            clip(whole, self._max_result_chars),
+            result.success,
+            result.usage,
+            result.cost_usd,
+            time.perf_counter() - trip.began,
+            result.metadata,
+        )
+        record = self._record(trip, answer.content, outcome, detail)
+        record.latency_seconds = answer.latency_seconds
+        trip.run.records.append(record)
+        log_call(record)
+        if self._audit is not None:
+            self._complete_audit(trip, record, whole)
+        if self._bus is not None:
+            self._tell_end(trip, answer, outcome, detail)
+        return Performed(answer, record)
+
+    def log_traceback(self, trip: Trip, error: BaseException) -> str:
+        """Write the traceback of `error` to the local log, and return its reference."""
+        reference = uuid4().hex[:12]
+        if _tracebacks.isEnabledFor(logging.WARNING):
+            try:
+                text = mask_secrets("".join(traceback.format_exception(error)))
+            except Exception:  # noqa: BLE001 - a foreign exception may not even print
+                text = type(error).__name__
+            _tracebacks.warning("[%s] %s raised:\n%s", reference, trip.call.name[:64], text)
+        return reference
+
+    def _record(
+        self, trip: Trip, output: str, outcome: Outcome, detail: Detail | None
+    ) -> CallRecord:
+        call = trip.call
+        return CallRecord(
+            call.id,
+            call.name,
+            call.arguments,
+            trip.arguments,
+            output,
+            outcome,
+            detail,
+            0.0,
+            trip.step,
+            trip.started_at,
+            trip.repaired,
+        )
+
+    def _complete_audit(self, trip: Trip, record: CallRecord, whole: str) -> None:
+        assert self._audit is not None  # noqa: S101 - the caller looked
+        try:
+            self._audit.ended(
+                trip.audit_row,
+                record,
+                run_id=trip.run.run_id,
+                agent=trip.run.agent,
+                output=whole,
+            )
+        except (sqlite3.Error, OSError):
+            # The call has ended and its row says "running": the answer is not withheld for that.
+            logging.getLogger("openjarvis.audit").exception("A call's end was not recorded")
+
+    def _tell_end(
+        self, trip: Trip, answer: ToolResult, outcome: Outcome, detail: Detail | None
+    ) -> None:
+        assert self._bus is not None  # noqa: S101 - the caller looked
+        if detail is Detail.TIMED_OUT and trip.found is not None:
+            timeout = {"tool": trip.call.name, "timeout": trip.entry.seconds}
+            self._bus.publish(EventType.TOOL_TIMEOUT, timeout)
+        data: dict[str, Any] = {
+            "tool": trip.call.name,
+            "success": answer.success,
+            "latency": answer.latency_seconds,
+            "result": answer.content,
+            "metadata": answer.metadata,
+            "agent": trip.run.agent,
+            "outcome": outcome.value,
+        }
+        self._bus.publish(EventType.TOOL_CALL_END, data)

@@ -1,0 +1,137 @@
+"""One call on its way along the road: what is known of it so far, and how long it may take."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from openjarvis.core.types import ToolCall
+from openjarvis.execution.approval import Approver
+from openjarvis.execution.deadline import TimedOut
+from openjarvis.execution.entry import Entry
+from openjarvis.execution.guard import RepeatGuard
+from openjarvis.execution.record import CallRecord, Detail, Outcome
+
+
+@dataclass(slots=True)
+class Run:
+    """What the calls of one run share: one `generate`, one turn of an agent, one MCP session.
+
+    `approve` replaces the executor's approver for this run. `records` gets every call as it ends,
+    in that order. `on_progress(call_id, text)` hears what running tools say.
+    """
+
+    context: Any = None
+    approve: Approver | None = None
+    agent: str = ""
+    step: int = 1
+    guard: RepeatGuard = field(default_factory=RepeatGuard)
+    records: list[CallRecord] = field(default_factory=list)
+    on_progress: Callable[[str, str], None] | None = None
+    run_id: str = field(default_factory=lambda: uuid4().hex)
+
+
+class Stopped(Exception):
+    """A call ends before its tool has run to its end; `text` is what the model is told."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        detail: Detail | None,
+        text: str,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.outcome = outcome
+        self.detail = detail
+        self.text = text
+        self.metadata = metadata or {}
+
+
+class Trip:
+    """The state of one call. The thread that called owns it; the worker only starts the tool."""
+
+    __slots__ = (
+        "_may_start",
+        "_started",
+        "arguments",
+        "asked_seconds",
+        "audit_row",
+        "began",
+        "call",
+        "found",
+        "key",
+        "keywords",
+        "repaired",
+        "run",
+        "started_at",
+        "step",
+    )
+
+    def __init__(self, call: ToolCall, run: Run) -> None:
+        self.call = call
+        self.run = run
+        self.step = run.step
+        self.began = time.perf_counter()
+        self.started_at = datetime.now(UTC)
+        self.found: Entry | None = None
+        self.arguments: dict[str, Any] | None = None
+        self.repaired: str | None = None
+        self.keywords: dict[str, Any] = {}
+        self.key: tuple[str, str] | None = None
+        self.asked_seconds: float | None = None
+        self.audit_row: int | None = None
+        self._started: float | None = None
+        self._may_start = [True]
+
+    @property
+    def entry(self) -> Entry:
+        """The tool of a call that was found."""
+        if self.found is None:
+            raise AssertionError(f"{self.call.name!r} was not found, and yet went on")
+        return self.found
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the tool has been started."""
+        return self._started is not None
+
+    def start(self) -> bool:
+        """Start the tool's clock; False when the caller has given the call up."""
+        if not self._claim():
+            return False
+        self._started = time.monotonic()
+        return True
+
+    def waits(self, slack: float = 0.0) -> Iterator[float]:
+        """Yield how long to wait for the call, in seconds, again and again until its time is over.
+
+        `slack` is added to the tool's time where the tool watches its own deadline.
+
+        Raises:
+            TimedOut: when there is nothing left to wait for: the approver had `asked_seconds`, the
+                tool has its own time from its start. `is_running` tells them apart.
+        """
+        entry = self.entry
+        asked = time.monotonic()
+        allowed = entry.seconds if self.asked_seconds is None else self.asked_seconds
+        yield min(allowed, entry.seconds)
+        while True:
+            if self._started is not None:
+                left = self._started + entry.seconds + slack - time.monotonic()
+                if left <= 0:
+                    raise TimedOut(entry.seconds, is_running=True)
+            else:
+                left = asked + allowed - time.monotonic()
+                if left <= 0 and self._claim():
+                    raise TimedOut(allowed, is_running=False)
+            yield max(left, 0.001)
+
+    def _claim(self) -> bool:
+        """Take the right to start the tool, or to give the call up; the first one has it."""
+        try:
+            return self._may_start.pop()
+        except IndexError:
+            return False

@@ -1,0 +1,23 @@
+"""What tools may need from the system around them, handed over by `tools.catalog.build`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(slots=True)
+class Services:
+    """The running parts of a system; None where a part is not configured.
+
+    A tool class takes what it needs in its class method `build(services)`; the parts are typed
+    `Any` because they live on floors above this one.
+    """
+
+    engine: Any = None
+    model: str = ""
+    memory: Any = None
+    scheduler: Any = None
+    channel: Any = None
+    allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
+    config: Any = None
