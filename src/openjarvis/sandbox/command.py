@@ -77,9 +77,7 @@ def resource_limits(limits: Limits) -> dict[str, int]:
     }
 
 
-def plan(
-    *, workplace: str, landlock: int, seccomp: bool, wrapper: str, limits: Limits
-) -> Plan:
+def plan(*, workplace: str, landlock: int, seccomp: bool, wrapper: str, limits: Limits) -> Plan:
     """Return what the child does to itself before it takes any code."""
     return Plan(
         parent=0 if wrapper == BUBBLEWRAP else os.getpid(),
@@ -114,7 +112,7 @@ def macos_profile(workplace: str) -> str:
             f"(allow process-exec (literal {_quoted(interpreter())}))",
             f"(allow file-read* {readable} (subpath {_quoted(real)}))",
             "(allow file-read-metadata)",
-            f"(allow file-write* (subpath {_quoted(real)}) (literal \"/dev/null\"))",
+            f'(allow file-write* (subpath {_quoted(real)}) (literal "/dev/null"))',
             "(allow signal (target self))",
         ]
     )
@@ -153,7 +151,7 @@ def _mounts() -> tuple[str, ...]:
     seen: list[str] = []
     for path in sorted([*_readable_files(), interpreter(), _package_root() + "/openjarvis"]):
         if Path(path).is_symlink() and Path(path).parent == Path("/"):
-            options += ["--symlink", os.readlink(path), path]
+            options += ["--symlink", str(Path(path).readlink()), path]
         elif Path(path).exists() and not any(Path(path).is_relative_to(one) for one in seen):
             options += ["--ro-bind", path, path]
             seen.append(path)
@@ -162,8 +160,8 @@ def _mounts() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _readable_files() -> list[str]:
-    """Return what an interpreter needs to see: libraries, its own modules and installed packages."""
-    own = [os.path.join(sys.base_prefix, name) for name in ("lib", "lib64", "Python")]
+    """Return what an interpreter must see: libraries, its own modules and installed packages."""
+    own = [str(Path(sys.base_prefix, name)) for name in ("lib", "lib64", "Python")]
     return list(dict.fromkeys([*_LIBRARIES, *_SYSTEM_FILES, *own, *_import_paths()]))
 
 

@@ -18,7 +18,7 @@ _WRAPPERS: Final = {"linux": BUBBLEWRAP, "darwin": SANDBOX_EXEC}
 _WHAT_TO_DO: Final = "Use code_interpreter_docker, or set allow_unsandboxed = true."
 
 
-class SandboxRefused(ToolError):  # noqa: N818 - it is a refusal, and reads as one
+class SandboxRefused(ToolError):
     """Code that is not run, because a wall is missing; the text says which and what to do."""
 
 
@@ -108,7 +108,7 @@ def _works(wrapper: str) -> bool:
     nothing = [interpreter(), "-I", "-S", "-c", "pass"]
     command = wrap(nothing, wrapper=wrapper, workplace=tempfile.gettempdir(), limits=Limits())
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the command is ours
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,

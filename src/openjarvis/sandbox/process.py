@@ -56,7 +56,7 @@ class Execution:
     is_cut: bool = False
 
 
-class _Ended(Exception):  # noqa: N818 - carries the reason from where it is seen to where it is told
+class _Ended(Exception):
     def __init__(self, ending: Ending) -> None:
         super().__init__(ending)
         self.ending = ending
@@ -85,9 +85,8 @@ class Child:
             theirs.close()
         self._said = bytearray()
         self._selector = selectors.DefaultSelector()
-        self._streams = tuple(
-            self._listen(stream) for stream in (self._process.stdout, self._process.stderr)
-        )
+        self._pipes = [pipe for pipe in (self._process.stdout, self._process.stderr) if pipe]
+        self._streams = [self._listen(pipe) for pipe in self._pipes]
         self._selector.register(self._control, selectors.EVENT_READ, self._hear)
         self._exit_fd = _exit_fd(self._process.pid)
         if self._exit_fd is not None:
@@ -132,9 +131,8 @@ class Child:
         self.kill()
         self._selector.close()
         self._control.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
+        for pipe in self._pipes:
+            pipe.close()
         if self._exit_fd is not None:
             os.close(self._exit_fd)
             self._exit_fd = None
@@ -150,7 +148,8 @@ class Child:
         )
         deadline = time.monotonic() + _START_SECONDS
         try:
-            self._send(b"P", marshal.dumps(plan), deadline=deadline)
+            orders = marshal.dumps(dict(plan))  # type: ignore[arg-type]  # a dict of plain values
+            self._send(b"P", orders, deadline=deadline)
             reply = self._reply(deadline)
         except _Ended:
             reply = None
@@ -203,8 +202,7 @@ class Child:
         ):
             raise _Ended(Ending.DISK_FULL)
 
-    def _listen(self, stream: IO[bytes] | None) -> Capture:
-        assert stream is not None
+    def _listen(self, stream: IO[bytes]) -> Capture:
         capture = Capture(stream.fileno(), keep=self._limits.output_bytes)
         self._selector.register(stream, selectors.EVENT_READ, self._reader(stream, capture))
         return capture

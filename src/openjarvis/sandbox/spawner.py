@@ -43,6 +43,7 @@ def _work(orders: SimpleQueue[_Order]) -> None:
     while True:
         command, options, started = orders.get()
         try:
-            started.set_result(subprocess.Popen(command, **options))
+            process: subprocess.Popen[bytes] = subprocess.Popen(command, **options)  # noqa: S603
+            started.set_result(process)
         except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
             started.set_exception(error)

@@ -24,7 +24,7 @@ def main() -> None:
     """Serve the parent; returns when it asks for the last piece of code or goes away."""
     control = _Control()
     try:
-        plan: Plan = marshal.loads(control.receive()[1])
+        plan: Plan = marshal.loads(control.receive()[1])  # noqa: S302 - it is our parent's
         os.chdir(plan["workplace"])
         confine(plan)
     except Exception as error:  # noqa: BLE001 - whatever it is, no code may run after it
@@ -94,22 +94,19 @@ class _Streams:
             self._out = _writer(1)
         if self._err.closed:
             self._err = _writer(2)
-        sys.stdout = sys.__stdout__ = self._out
-        sys.stderr = sys.__stderr__ = self._err
+        sys.stdout, sys.stderr = self._out, self._err
 
     def flush(self) -> None:
         for stream in (sys.stdout, sys.stderr, self._out, self._err):
             try:
                 stream.flush()
-            except Exception:  # noqa: BLE001 - the code may have put anything in its place
+            except Exception:  # noqa: BLE001, S112 - the code may have put anything there
                 continue
 
 
 def _writer(fd: int) -> Any:
     # Line by line, so that what was printed before a time-out is seen.
-    return open(  # noqa: SIM115 - lives as long as the process
-        fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
-    )
+    return open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def _move_up(fd: int) -> int:
@@ -131,4 +128,4 @@ def _offer_exit() -> None:
         setattr(builtins, name, sys.exit)
 
 
-_WAY_IN = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
+_WAY_IN = __file__.rsplit(os.sep, 4)[0]
