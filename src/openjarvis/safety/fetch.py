@@ -108,7 +108,12 @@ class Fetcher:
 
     def _follow(self, transport: GuardedTransport, ask: _Ask) -> Fetched:
         for hop in range(_MAX_REDIRECTS + 1):
-            answer = _send(transport, ask)
+            try:
+                answer = _send(transport, ask)
+            except BlockedURL as error:
+                if hop == 0:
+                    raise
+                raise _blocked_redirect(error.why) from error
             target = answer.headers.get("location")
             if answer.status not in _REDIRECTS or target is None:
                 return replace(answer, redirects=hop)
@@ -120,9 +125,9 @@ class Fetcher:
             url = urljoin(ask.url, target)
             origin = check_url(url, allowed=self.allowed)
         except ValueError as error:
-            raise ToolError("SSRF protection blocked redirect: it cannot be read.") from error
+            raise _blocked_redirect("it cannot be read.") from error
         except BlockedURL as error:
-            raise ToolError(f"SSRF protection blocked redirect: {error.why}") from error
+            raise _blocked_redirect(error.why) from error
         headers = ask.headers
         if origin != check_url(ask.url, allowed=self.allowed):
             # Anything else may be a credential of the place that was left.
@@ -131,6 +136,10 @@ class Fetcher:
             return _Ask(url, ask.method, headers, ask.body)
         headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
         return _Ask(url, "GET", headers, None)
+
+
+def _blocked_redirect(why: str) -> ToolError:
+    return ToolError(f"SSRF protection blocked redirect: {why}")
 
 
 def _send(transport: GuardedTransport, ask: _Ask) -> Fetched:

@@ -148,7 +148,7 @@ class Child:
         )
         deadline = time.monotonic() + _START_SECONDS
         try:
-            orders = marshal.dumps(dict(plan))  # type: ignore[arg-type]  # a dict of plain values
+            orders = marshal.dumps(dict(plan))
             self._send(b"P", orders, deadline=deadline)
             reply = self._reply(deadline)
         except _Ended:
@@ -243,15 +243,18 @@ def _spawn(
     control: socket.socket, isolation: Isolation, limits: Limits, workplace: str
 ) -> "subprocess.Popen[bytes]":
     inside = command.workplace_inside(workplace, wrapper=isolation.wrapper)
+    python = command.python_command(workplace=workplace, wrapper=isolation.wrapper, limits=limits)
     return spawner.start(
-        command.python_command(workplace=workplace, wrapper=isolation.wrapper, limits=limits),
-        stdin=control.fileno(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd="/",
-        env=command.environment(inside),
-        start_new_session=True,
+        lambda: subprocess.Popen(  # noqa: S603 - the command is ours
+            python,
+            stdin=control.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd="/",
+            env=command.environment(inside),
+            start_new_session=True,
+        )
     )
 
 

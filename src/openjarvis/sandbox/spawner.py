@@ -6,26 +6,27 @@ that started it: a session started from a worker thread would die when that work
 
 import os
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any
 
-_Order = tuple[list[str], dict[str, Any], "Future[subprocess.Popen[bytes]]"]
+_Make = Callable[[], "subprocess.Popen[bytes]"]
+_Order = tuple[_Make, "Future[subprocess.Popen[bytes]]"]
 
 _lock = Lock()
 _orders: SimpleQueue[_Order] | None = None
 _owner = 0
 
 
-def start(command: list[str], **options: Any) -> "subprocess.Popen[bytes]":
-    """Return `subprocess.Popen(command, **options)`, made by the lasting thread.
+def start(make: _Make) -> "subprocess.Popen[bytes]":
+    """Return the process that `make` gives when the lasting thread calls it.
 
     Raises:
-        OSError: when the program cannot be started.
+        OSError: when `make` does, because the program cannot be started.
     """
     started: Future[subprocess.Popen[bytes]] = Future()
-    _queue().put((command, options, started))
+    _queue().put((make, started))
     return started.result()
 
 
@@ -41,9 +42,8 @@ def _queue() -> SimpleQueue[_Order]:
 
 def _work(orders: SimpleQueue[_Order]) -> None:
     while True:
-        command, options, started = orders.get()
+        make, started = orders.get()
         try:
-            process: subprocess.Popen[bytes] = subprocess.Popen(command, **options)  # noqa: S603
-            started.set_result(process)
+            started.set_result(make())
         except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
             started.set_exception(error)
