@@ -1,1 +1,9 @@
 """How a model is asked: once, or in turns with tools."""
+
+from openjarvis.core.registry import AgentRegistry
+
+for _key, _module, _name in (
+    ("simple", "openjarvis.agents.simple", "SimpleAgent"),
+    ("orchestrator", "openjarvis.agents.orchestrator", "OrchestratorAgent"),
+):
+    AgentRegistry.register_lazy(_key, _module, _name)

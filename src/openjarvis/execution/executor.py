@@ -47,7 +47,8 @@ class ToolExecutor:
     each conversation. `approve` decides about every call; without one, tools that require a
     confirmation are denied, unless `interactive` and `confirm_callback(question) -> bool` (or a
     terminal) can ask. `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps
-    the text of exceptions from the model. `audit` is where calls are recorded for good.
+    the text of exceptions from the model. `audit` is where calls are recorded for good. With
+    `parallel=False` the calls of a turn run one after the other.
 
     Raises:
         ToolDefinitionError: when two tools share a name or one has parameters that are no schema.
@@ -66,6 +67,7 @@ class ToolExecutor:
         max_result_chars: int = 32_000,
         mask_errors: bool = False,
         audit: AuditLog | None = None,
+        parallel: bool = True,
     ) -> None:
         chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
         self._entries = {
@@ -73,13 +75,13 @@ class ToolExecutor:
             for tool in chosen
             if not isinstance(tool, ProviderTool)
         }
-        self._departure = Departure(
-            self._entries, [tool for tool in chosen if isinstance(tool, ProviderTool)]
-        )
+        self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
+        self._departure = Departure(self._entries, self.provided)
         self._bus = bus
         self._approve = approve or _asking(confirm_callback, interactive=interactive)
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
+        self._parallel = parallel
         self._registrar = Registrar(bus, audit, max_result_chars)
         self._run = Run()
 
@@ -132,7 +134,9 @@ class ToolExecutor:
         begun: list[_Begun] = []
         try:
             for call in calls:
-                begun.append(self._begin(call, run))  # noqa: PERF401 - kept when one is interrupted
+                begun.append(self._begin(call, run))
+                if not self._parallel:
+                    self._finish(begun[-1])
             return [self._finish(one) for one in begun]
         except BaseException:
             for one in begun:
@@ -141,8 +145,8 @@ class ToolExecutor:
 
     async def aperform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
         """Run the calls of one turn concurrently."""
-        if len(calls) == 1:
-            return [await self.aperform(calls[0], run)]
+        if len(calls) == 1 or not self._parallel:
+            return [await self.aperform(call, run) for call in calls]
         return list(await asyncio.gather(*(self.aperform(call, run) for call in calls)))
 
     def _depart(self, trip: Trip) -> None:

@@ -1,0 +1,5 @@
+"""`python -m openjarvis` is `jarvis`."""
+
+from openjarvis.cli import main
+
+main()

@@ -1,0 +1,154 @@
+"""What every agent is: an engine, tools, and `run` that turns an input into an answer."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from openjarvis.core.events import EventBus, EventType
+from openjarvis.core.types import Conversation as History
+from openjarvis.core.types import ToolResult
+from openjarvis.execution.approval import Approver
+from openjarvis.execution.executor import ToolExecutor
+from openjarvis.execution.record import CallRecord
+from openjarvis.llm.generate import converse
+from openjarvis.llm.history import user
+from openjarvis.llm.loop import Conversation
+from openjarvis.llm.request import Tools, prepare
+from openjarvis.llm.response import FinishReason, Response
+
+
+@dataclass(slots=True)
+class AgentContext:
+    """What an agent is given beside the input.
+
+    `conversation` is the history so far; `memory_results` are passages with `content` and `source`
+    that may help; `metadata["context"]` reaches tools and the approver.
+    """
+
+    conversation: History = field(default_factory=History)
+    tools: list[str] = field(default_factory=list)
+    memory_results: list[Any] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class AgentResult:
+    """What an agent answered.
+
+    `tool_results` are in the order of the calls and match `tool_calls`, their records, one to one.
+    `turns` counts model turns. `metadata` has `usage`, and `max_turns_exceeded` when the turns ran
+    out before an answer.
+    """
+
+    content: str
+    tool_results: list[ToolResult] = field(default_factory=list)
+    turns: int = 0
+    metadata: dict[str, Any] = field(default_factory=dict)
+    tool_calls: list[CallRecord] = field(default_factory=list)
+
+
+class BaseAgent(ABC):
+    """An agent. One instance may serve several threads: a run keeps its state to itself.
+
+    `tools` may be tools, typed functions or a `ToolExecutor` made of them; `approve` decides about
+    every call. The engine is any object with the engine's `generate`.
+    """
+
+    agent_id: ClassVar[str] = ""
+    uses_tools: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        engine: Any,
+        model: str,
+        *,
+        tools: Tools | ToolExecutor | None = None,
+        bus: EventBus | None = None,
+        max_turns: int = 10,
+        temperature: float = 0.7,
+        max_tokens: int = 1024,
+        approve: Approver | None = None,
+        system_prompt: str = "",
+        parallel_tools: bool = True,
+    ) -> None:
+        self._engine = engine
+        self._model = model
+        self._bus = bus
+        self._max_turns = max_turns
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._approve = approve
+        self._system_prompt = system_prompt
+        self._executor = (
+            tools
+            if isinstance(tools, ToolExecutor)
+            else ToolExecutor(tools or (), bus, parallel=parallel_tools)
+        )
+
+    def run(self, input: str, context: AgentContext | None = None) -> AgentResult:  # noqa: A002 - documented name
+        """Return the answer to `input`.
+
+        Raises:
+            LLMError: when the model cannot be asked; its `response` holds what had been gathered.
+        """
+        self._publish(EventType.AGENT_TURN_START, input=input)
+        result = self.answer(input, context or AgentContext())
+        self._publish(
+            EventType.AGENT_TURN_END, turns=result.turns, content_length=len(result.content)
+        )
+        return result
+
+    @abstractmethod
+    def answer(self, text: str, context: AgentContext) -> AgentResult:
+        """Return the answer to `text`; `run` tells the bus about it."""
+
+    def _converse(
+        self,
+        text: str,
+        context: AgentContext,
+        *,
+        tools: Tools | ToolExecutor,
+        max_steps: int | None,
+    ) -> AgentResult:
+        """Return what the one loop makes of `text`."""
+        request = prepare(
+            engine=self._engine,
+            model=self._model,
+            system=self._system(context),
+            messages=[*context.conversation.messages, user(text)],
+            tools=tools,
+            max_steps=max_steps,
+            approve=self._approve,
+            context=context.metadata.get("context"),
+            temperature=self._temperature,
+            max_tokens=self._max_tokens,
+            bus=self._bus,
+            agent=self.agent_id,
+        )
+        conversation = Conversation(request)
+        return _result(converse(conversation), conversation.results)
+
+    def _system(self, context: AgentContext) -> str:
+        passages = [
+            f"[Source: {getattr(entry, 'source', '') or 'memory'}] {entry.content}"
+            for entry in context.memory_results
+        ]
+        if not passages:
+            return self._system_prompt
+        return "\n\n".join(filter(None, [self._system_prompt, "Context:", *passages]))
+
+    def _publish(self, event_type: EventType, **data: Any) -> None:
+        if self._bus is not None:
+            self._bus.publish(event_type, {"agent": self.agent_id, **data})
+
+
+def _result(response: Response, tool_results: list[ToolResult]) -> AgentResult:
+    metadata: dict[str, Any] = {
+        "usage": response.usage,
+        "model": response.model,
+        "finish_reason": response.finish_reason.value,
+        "messages": response.messages,
+    }
+    if response.finish_reason is FinishReason.TOOL_USE:
+        metadata["max_turns_exceeded"] = True
+    return AgentResult(response.text, tool_results, response.steps, metadata, response.tool_calls)

@@ -1,0 +1,118 @@
+"""`jarvis ask`: one question, one answer."""
+
+import sys
+from typing import Any
+
+import click
+
+from openjarvis.cli.lazy import Failure
+from openjarvis.cli.options import (
+    allow_dir_option,
+    approve_option,
+    approver,
+    json_option,
+    split_names,
+    tools_dir_option,
+)
+from openjarvis.cli.render import notice, show, show_json, tools_print_to_stderr
+from openjarvis.config import load_config
+from openjarvis.core.errors import nearest
+from openjarvis.engine.discovery import OFFLINE, engine_keys
+from openjarvis.engine.offline import NOTICE
+from openjarvis.llm.defaults import engine_settings
+from openjarvis.sdk import Jarvis
+from openjarvis.system import UnknownAgentError, agent_class, get_engine
+
+
+@click.command()
+@click.argument("query", nargs=-1)
+@click.option("-a", "--agent", help="The agent; with --tools the orchestrator by default.")
+@click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
+@click.option("-e", "--engine", help="The engine; by default the first that is ready.")
+@click.option("-m", "--model", help="The model; by default the configured one.")
+@click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
+@click.option("--max-turns", type=click.IntRange(min=1), help="The most turns of the model.")
+@click.option("--no-context", is_flag=True, help="Do not add what the memory knows of it.")
+@approve_option
+@allow_dir_option
+@tools_dir_option
+@json_option
+def ask(
+    query: tuple[str, ...],
+    agent: str | None,
+    tools: str,
+    engine: str | None,
+    model: str | None,
+    approve: str,
+    allowed_dirs: tuple[str, ...],
+    tool_dirs: tuple[str, ...],
+    no_context: bool,
+    as_json: bool,
+    **numbers: Any,
+) -> None:
+    """Ask a question and print the answer.
+
+    QUERY may be several words; without it, it is read from standard input.
+    """
+    question = _question(query)
+    config = load_config()
+    agent = agent or config.agent.default or None
+    chosen = split_names(tools)
+    try:
+        if agent and not agent_class(agent).uses_tools and chosen:
+            notice(f"The agent {agent!r} uses no tools; --tools is ignored.")
+    except UnknownAgentError as error:
+        raise Failure(str(error), 2) from error
+    key, built = _engine(config, engine, model)
+    with Jarvis(
+        config,
+        engine_key=key,
+        model=model,
+        engine=built,
+        allowed_dirs=allowed_dirs,
+        tool_dirs=tool_dirs,
+    ) as jarvis, tools_print_to_stderr():
+        answer = jarvis.ask_full(
+            question,
+            agent=agent,
+            tools=chosen,
+            context=not no_context,
+            approve=approver(approve),
+            **numbers,
+        )
+    if key == OFFLINE:
+        notice(NOTICE)
+    _print(answer, as_json=as_json)
+
+
+def _question(words: tuple[str, ...]) -> str:
+    if not words and not sys.stdin.isatty():
+        words = (sys.stdin.read(),)
+    question = " ".join(words).strip()
+    if not question:
+        raise click.UsageError("Missing argument 'QUERY...': what is the question?")
+    return question
+
+
+def _engine(config: Any, key: str | None, model: str | None) -> tuple[str, Any]:
+    found = get_engine(config, key, model)
+    if found is None:
+        named = key or config.engine.default
+        known = engine_keys(engine_settings(config))
+        near = nearest(named, known)
+        if named in known:
+            raise Failure(f"The engine {named!r} is not ready; 'jarvis engines' shows why.", 1)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise Failure(f"Unknown engine {named!r}.{hint} There are {', '.join(known)}.", 2)
+    return found
+
+
+def _print(answer: dict[str, Any], *, as_json: bool) -> None:
+    denied = [done for done in answer.get("tool_results", ()) if done.get("outcome") == "denied"]
+    if as_json:
+        show_json({"turns": 1, "tool_results": [], **answer, "denied": denied})
+        return
+    for done in denied:
+        notice(done["content"])
+    show(answer["content"])

@@ -1,0 +1,82 @@
+"""`jarvis doctor`: is everything in place, and what to do where it is not."""
+
+import platform
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import click
+
+from openjarvis._version import __version__
+from openjarvis.cli.options import json_option
+from openjarvis.cli.render import show, show_json
+from openjarvis.config import config_path, load_config
+from openjarvis.core.errors import ConfigError
+from openjarvis.engine.discovery import OFFLINE, engine_statuses
+from openjarvis.llm.defaults import engine_settings
+from openjarvis.system import load_tool_folders, open_audit
+from openjarvis.tools import catalog
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Check this installation; exit code 1 when something needs attention."""
+    checks = [_looked_at(check) for check in (_python, _config, _engine, _tools, _audit)]
+    if as_json:
+        show_json([check._asdict() for check in checks])
+    else:
+        for check in checks:
+            show(f"{'ok  ' if check.passed else 'MEND'}  {check.name}: {check.detail}")
+    if not all(check.passed for check in checks):
+        sys.exit(1)
+
+
+def _looked_at(check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except ConfigError as error:
+        return Check(check.__name__.strip("_"), False, str(error))
+
+
+def _python() -> Check:
+    version = platform.python_version()
+    return Check("python", True, f"openjarvis {__version__} on Python {version}, {sys.platform}")
+
+
+def _config() -> Check:
+    config = load_config()
+    where = config.path or f"{config_path()} is not there; the defaults are used"
+    return Check("config", True, str(where))
+
+
+def _engine() -> Check:
+    ready = [one for one in engine_statuses(engine_settings(load_config())) if one.ready]
+    names = ", ".join(one.key for one in ready)
+    if [one.key for one in ready] == [OFFLINE]:
+        return Check("engine", True, "only offline is ready, which is no language model")
+    return Check("engine", bool(ready), names or "none is ready")
+
+
+def _tools() -> Check:
+    report = load_tool_folders(load_config())
+    found = f"{len(catalog.names())} built in, {len(report.tools)} dropped in"
+    problems = "; ".join(map(str, report.problems))
+    return Check("tools", not problems, f"{found}. {problems}" if problems else found)
+
+
+def _audit() -> Check:
+    config = load_config()
+    if not config.audit.enabled:
+        return Check("audit", True, "switched off in [audit]: calls are not recorded")
+    trail = open_audit(config)
+    trail.close()
+    return Check("audit", True, f"calls are recorded in {trail.path}")

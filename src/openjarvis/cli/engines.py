@@ -1,0 +1,28 @@
+"""`jarvis engines`: which engines are there, each ready or why not."""
+
+import click
+
+from openjarvis.cli.options import json_option
+from openjarvis.cli.render import show_json, show_table
+from openjarvis.config import load_config
+from openjarvis.engine.discovery import engine_statuses
+from openjarvis.llm.defaults import engine_settings
+
+
+@click.command()
+@json_option
+def engines(as_json: bool) -> None:
+    """Show the engines in the order they are tried, each ready or why not."""
+    statuses = engine_statuses(engine_settings(load_config()))
+    if as_json:
+        show_json(
+            [
+                {"key": one.key, "ready": one.ready, "reason": one.reason, "detail": one.detail}
+                for one in statuses
+            ]
+        )
+        return
+    show_table(
+        ("ENGINE", "READY", "WHY", "DETAIL"),
+        [(one.key, "yes" if one.ready else "no", one.reason, one.detail) for one in statuses],
+    )

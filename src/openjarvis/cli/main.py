@@ -1,0 +1,34 @@
+"""The `jarvis` group: finds a command's module when it is called, and turns errors into words."""
+
+import logging
+import sys
+
+import click
+
+from openjarvis._version import __version__
+from openjarvis.cli.lazy import LazyGroup
+
+COMMANDS = {
+    "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
+    "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
+    "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
+    "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
+    "doctor": ("openjarvis.cli.doctor", "Check this installation."),
+}
+"""Commands by name: the module that holds them under that name, and what they are for."""
+
+
+@click.group(cls=LazyGroup, commands_at=COMMANDS, context_settings={"max_content_width": 100})
+@click.version_option(__version__, prog_name="jarvis")
+@click.option("-v", "--verbose", is_flag=True, help="Show the log of calls on stderr.")
+def cli(verbose: bool) -> None:
+    """Let any language model use tools safely."""
+    if verbose:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(message)s")
+    else:
+        logging.getLogger("openjarvis").addHandler(logging.NullHandler())
+
+
+def main() -> None:
+    """Run `jarvis` with the process's arguments."""
+    cli(prog_name="jarvis")

@@ -1,0 +1,51 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from openjarvis.execution.approval import Approver
+from openjarvis.execution.policy import policy
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+tools_dir_option = click.option(
+    "--tools-dir",
+    "tool_dirs",
+    multiple=True,
+    metavar="DIR",
+    help="A folder with tool files, beside ./agent/tools and the configured ones.",
+)
+
+allow_dir_option = click.option(
+    "--allow-dir",
+    "allowed_dirs",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder that tools may read, beside the working directory.",
+)
+
+approve_option = click.option(
+    "--approve",
+    "approve",
+    type=click.Choice(["ask", "deny", "auto"]),
+    default="ask",
+    show_default=True,
+    help="Tools that need a confirmation: ask at the terminal, deny, or allow all.",
+)
+
+
+def approver(mode: str) -> Approver:
+    """Return the approver of an `--approve` mode."""
+    if mode == "auto":
+        return policy()
+    return policy(otherwise=mode, only_confirmations=True)
+
+
+def split_names(value: str) -> list[str]:
+    """Return the names in a comma-separated option."""
+    return [name.strip() for name in value.split(",") if name.strip()]

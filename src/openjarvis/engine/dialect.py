@@ -1,0 +1,107 @@
+"""What a server turns out not to understand, learned from its refusals and left out from then on.
+
+OpenAI-compatible servers and models differ in a few fields of a request. None announces it; they
+answer 400 and name the field.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from openjarvis.engine.messages import REASONING_FIELDS
+
+logger = logging.getLogger("openjarvis.engine")
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """A field that some servers refuse: how they say so, and the request without it."""
+
+    field: str
+    refusal: re.Pattern[str]
+    present: Callable[[Body], bool]
+    adapted: Callable[[Body], Body]
+
+
+def _without(field: str) -> Callable[[Body], Body]:
+    return lambda body: {key: value for key, value in body.items() if key != field}
+
+
+def _with_completion_limit(body: Body) -> Body:
+    rest = _without("max_tokens")(body)
+    return {**rest, "max_completion_tokens": body["max_tokens"]}
+
+
+def _has_reasoning(body: Body) -> bool:
+    return any(field in message for message in body["messages"] for field in REASONING_FIELDS)
+
+
+def _without_reasoning(body: Body) -> Body:
+    messages = [
+        {key: value for key, value in message.items() if key not in REASONING_FIELDS}
+        for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+QUIRKS = (
+    Quirk(
+        "stream_options",
+        re.compile(r"stream_options|include_usage"),
+        lambda body: "stream_options" in body,
+        _without("stream_options"),
+    ),
+    Quirk(
+        "max_tokens",
+        re.compile(r"max_completion_tokens"),
+        lambda body: "max_tokens" in body,
+        _with_completion_limit,
+    ),
+    Quirk(
+        "temperature",
+        re.compile(
+            r"temperature.{0,80}(?:not support|unsupported|only the default)"
+            r"|(?:not support|unsupported).{0,80}temperature",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        lambda body: "temperature" in body,
+        _without("temperature"),
+    ),
+    Quirk("reasoning", re.compile("|".join(REASONING_FIELDS)), _has_reasoning, _without_reasoning),
+)
+
+
+class Dialect:
+    """The quirks of one server, by model. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, tuple[Quirk, ...]] = {}
+
+    def adapted(self, body: Body) -> Body:
+        """Return `body` without what the server is known to refuse for its model."""
+        with self._lock:
+            known = self._known.get(body["model"], ())
+        for quirk in known:
+            if quirk.present(body):
+                body = quirk.adapted(body)
+        return body
+
+    def learns_from(self, refusal: str, sent: Body) -> bool:
+        """Tell whether `refusal` of the body that was `sent` names a field to leave out.
+
+        True at most once for a field: what is known is not in a body any more.
+        """
+        named = [quirk for quirk in QUIRKS if quirk.present(sent) and quirk.refusal.search(refusal)]
+        model = sent["model"]
+        with self._lock:
+            known = self._known.get(model, ())
+            self._known[model] = known + tuple(quirk for quirk in named if quirk not in known)
+        for quirk in named:
+            logger.info("The server does not take %r for %s; left out.", quirk.field, model)
+        return bool(named)

@@ -1,0 +1,65 @@
+"""What engines are told from outside: which one, which model, where it is and with which key."""
+
+import os
+from dataclasses import dataclass, field
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A kind of model server that may listen on this machine, and the key that asks for it."""
+
+    key: str
+    title: str
+    port: int
+
+    @property
+    def base_url(self) -> str:
+        """Where its OpenAI-compatible interface is."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+
+LOCAL_SERVERS = (
+    LocalServer("ollama", "Ollama", 11434),
+    LocalServer("lmstudio", "LM Studio", 1234),
+    LocalServer("llama-server", "llama.cpp server", 8080),
+    LocalServer("vllm", "vLLM", 8000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """The configured engine; what is empty was not configured.
+
+    `default` is the key of the engine to use, `model` the model to ask for. `openai_base_url` and
+    `openai_api_key` fall back on the environment's `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
+    """
+
+    default: str = ""
+    model: str = ""
+    openai_base_url: str = ""
+    openai_api_key: str = field(default="", repr=False)
+    timeout_seconds: float = 120.0
+    max_retries: int = 2
+    local_servers: tuple[LocalServer, ...] = LOCAL_SERVERS
+
+    @property
+    def base_url(self) -> str:
+        """The configured URL, else the environment's, else ""."""
+        return self.openai_base_url or environment_base_url()
+
+    @property
+    def api_key(self) -> str:
+        """The configured key, else the environment's, else ""."""
+        return self.openai_api_key or environment_api_key()
+
+
+def environment_base_url() -> str:
+    """Return `OPENAI_BASE_URL`, or "" when it is not set."""
+    return os.environ.get("OPENAI_BASE_URL", "").strip()
+
+
+def environment_api_key() -> str:
+    """Return `OPENAI_API_KEY`, or "" when it is not set."""
+    return os.environ.get("OPENAI_API_KEY", "").strip()

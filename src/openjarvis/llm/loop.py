@@ -1,0 +1,144 @@
+"""The loop itself, without I/O: it says what to ask the model and which calls to run.
+
+The drivers (`generate`, `stream` and their async twins) do the asking and running.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from openjarvis.core.events import EventType
+from openjarvis.core.types import Message, Role, ToolCall, ToolResult
+from openjarvis.execution.record import CallRecord, Outcome
+from openjarvis.execution.registrar import Performed
+from openjarvis.llm.reply import Turn, read_reply
+from openjarvis.llm.request import Request
+from openjarvis.llm.response import FinishReason, Response, Source
+
+NOT_RUN = "Not run: the steps of this run were used up."
+INTERRUPTED = "Not run: the run was interrupted."
+
+
+class Conversation:
+    """A run in progress. One thread or task drives it; nothing else touches it.
+
+    A driver asks the model with `messages` and `options`, gives the reply to `take_reply`, runs the
+    calls that it returns and gives their results to `take_results`, until there are none. `results`
+    matches the response's `tool_calls` one to one.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.run = request.run
+        self.options = request.options
+        self._lead = [Message(Role.SYSTEM, request.system)] if request.system else []
+        self.messages = [*self._lead, *request.messages]
+        self._response = Response(
+            model=request.model, engine=str(getattr(request.engine, "engine_id", ""))
+        )
+        self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
+        self.results: list[ToolResult] = []
+        self._open: list[ToolCall] = []
+        self._sources: dict[str, Source] = {}
+
+    def ask(self) -> None:
+        """Note that the model is asked."""
+        self._publish(EventType.INFERENCE_START, model=self.request.model)
+
+    def take_reply(self, reply: Any) -> Sequence[ToolCall]:
+        """Add the model's turn, and return the calls that are to be run now.
+
+        Raises:
+            LLMError: when the reply is none.
+        """
+        turn = read_reply(reply)
+        response = self._response
+        response.steps += 1
+        self.run.step = response.steps
+        response.text, response.finish_reason = turn.text, turn.finish_reason
+        response.model = turn.model or response.model
+        for kind, tokens in turn.usage.items():
+            response.usage[kind] = response.usage.get(kind, 0) + tokens
+        for source in turn.sources:
+            self._sources.setdefault(source.url, source)
+        self._name_calls(turn)
+        self.messages.append(
+            Message(
+                Role.ASSISTANT, turn.text, tool_calls=turn.calls or None, metadata=turn.metadata
+            )
+        )
+        self._publish(EventType.INFERENCE_END, model=response.model, usage=turn.usage)
+        if not turn.calls:
+            return ()
+        self._open = turn.calls
+        most = self.request.max_steps
+        may_go_on = most is not None and response.steps < most
+        if may_go_on and turn.finish_reason is not FinishReason.CONTENT_FILTER:
+            return turn.calls
+        self._leave_open(NOT_RUN if most is not None else "Not run.")
+        return ()
+
+    def take_results(self, performed: Sequence[Performed]) -> None:
+        """Add the results of the calls that `take_reply` returned, in their order."""
+        for call, done in zip(self._open, performed, strict=True):
+            self._answer(call, done.record)
+            self.results.append(done.result)
+        self._open = []
+
+    def interrupt(self, partial: str = "") -> Response:
+        """Close a run that was broken off, and return what it had gathered.
+
+        `partial` is the text of a turn that was still coming in. Calls that ended are answered with
+        their results, the others as not run, so that the history can be sent again.
+        """
+        ended = {record.call_id: record for record in self.run.records}
+        for call in self._open:
+            record = ended.get(call.id)
+            if record is None:
+                self._not_run(call, INTERRUPTED)
+            else:
+                self._answer(call, record)
+        self._open = []
+        if partial:
+            self._response.text = partial
+            self.messages.append(Message(Role.ASSISTANT, partial))
+        return self.response()
+
+    def response(self) -> Response:
+        """Return where the run stands."""
+        self._response.messages = self.messages[len(self._lead) :]
+        self._response.sources = list(self._sources.values())
+        return self._response
+
+    def _name_calls(self, turn: Turn) -> None:
+        """Give every call an id of its own: results are matched by it, and models forget them."""
+        for call in turn.calls:
+            if not call.id or call.id in self._used_ids:
+                number = len(self._used_ids) + 1
+                while f"call_{number}" in self._used_ids:
+                    number += 1
+                call.id = f"call_{number}"
+            self._used_ids.add(call.id)
+
+    def _answer(self, call: ToolCall, record: CallRecord) -> None:
+        self._response.tool_calls.append(record)
+        self.messages.append(
+            Message(Role.TOOL, record.output, name=call.name, tool_call_id=call.id)
+        )
+
+    def _leave_open(self, why: str) -> None:
+        for call in self._open:
+            self._not_run(call, why)
+        self._open = []
+
+    def _not_run(self, call: ToolCall, why: str) -> None:
+        step = self._response.steps
+        record = CallRecord(
+            call.id, call.name, call.arguments, output=why, outcome=Outcome.NOT_RUN, step=step
+        )
+        self._answer(call, record)
+        self.results.append(ToolResult(call.name, why, success=False))
+
+    def _publish(self, event_type: EventType, **data: Any) -> None:
+        if self.request.bus is not None:
+            engine, agent = self._response.engine, self.run.agent
+            self.request.bus.publish(event_type, {"engine": engine, "agent": agent, **data})

@@ -1,0 +1,81 @@
+"""An engine's reply, checked: engines that other people write may answer anything."""
+
+from typing import Any, NamedTuple
+
+from openjarvis.core.errors import LLMError, LLMErrorCode
+from openjarvis.core.strict_json import dumps
+from openjarvis.core.types import ToolCall
+from openjarvis.llm.response import FinishReason, Source, finish_reason
+
+_TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+class Turn(NamedTuple):
+    """One model turn in our terms."""
+
+    text: str
+    calls: list[ToolCall]
+    finish_reason: FinishReason
+    usage: dict[str, int]
+    model: str
+    sources: list[Source]
+    metadata: dict[str, Any]
+
+
+def read_reply(reply: Any) -> Turn:
+    """Return what an engine's `generate` returned.
+
+    Raises:
+        LLMError: `LLM_UNAVAILABLE` when it is no reply at all.
+    """
+    if not isinstance(reply, dict):
+        raise LLMError(
+            LLMErrorCode.UNAVAILABLE,
+            f"The engine answered with {type(reply).__name__}, expected a dict with 'content'.",
+            502,
+        )
+    calls = [_call(entry) for entry in _list(reply.get("tool_calls"))]
+    content, usage, metadata = reply.get("content"), reply.get("usage"), reply.get("metadata")
+    return Turn(
+        content if isinstance(content, str) else "" if content is None else str(content),
+        calls,
+        finish_reason(reply.get("finish_reason"), has_calls=bool(calls)),
+        _usage(usage) if isinstance(usage, dict) else {},
+        str(reply.get("model") or ""),
+        [
+            Source(str(entry.get("title") or entry["url"]), str(entry["url"]))
+            for entry in _list(reply.get("sources"))
+            if isinstance(entry, dict) and entry.get("url")
+        ],
+        metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _call(entry: Any) -> ToolCall:
+    if isinstance(entry, ToolCall):
+        return ToolCall(entry.id, entry.name, entry.arguments)
+    if not isinstance(entry, dict):
+        return ToolCall("", "", "")
+    function = entry.get("function")
+    said = function if isinstance(function, dict) else entry
+    name, arguments = said.get("name"), said.get("arguments")
+    return ToolCall(str(entry.get("id") or ""), str(name or ""), _arguments(arguments))
+
+
+def _arguments(given: Any) -> str:
+    if isinstance(given, str):
+        return given
+    if given is None:
+        return ""
+    try:
+        return dumps(given)
+    except (TypeError, ValueError, RecursionError):
+        return str(given)
+
+
+def _usage(usage: dict[str, Any]) -> dict[str, int]:
+    return {kind: usage[kind] for kind in _TOKEN_KINDS if type(usage.get(kind)) is int}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

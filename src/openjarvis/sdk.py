@@ -1,0 +1,194 @@
+"""`Jarvis`: the whole system behind one object."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from openjarvis._version import __version__
+from openjarvis.agents.base import AgentContext, AgentResult
+from openjarvis.config import JarvisConfig, load_config
+from openjarvis.core.events import EventBus
+from openjarvis.core.workers import run_in_worker
+from openjarvis.engine.discovery import engine_statuses
+from openjarvis.execution.approval import Approver
+from openjarvis.execution.record import CallRecord
+from openjarvis.llm.defaults import engine_settings
+from openjarvis.system import System, get_engine
+from openjarvis.tools.catalog import Chosen
+
+
+class Jarvis:
+    """Ask a model, with or without tools.
+
+    ```python
+    with Jarvis() as jarvis:
+        print(jarvis.ask("What is 15% of 340?", tools=["calculator"]))
+    ```
+
+    `config` is a `JarvisConfig` or the path of one; without it the user's configuration is read.
+    `engine` is an engine of your own instead of one by key. `allowed_dirs` are folders that tools
+    may read beside the working directory, `tool_dirs` folders with dropped-in tools. Any thread may
+    use one instance.
+
+    Raises:
+        RuntimeError: "No inference engine …" when one was named and is not there.
+        ConfigError: when the configuration cannot be used.
+    """
+
+    def __init__(
+        self,
+        config: JarvisConfig | str | Path | None = None,
+        engine_key: str | None = None,
+        model: str | None = None,
+        *,
+        engine: Any = None,
+        bus: EventBus | None = None,
+        allowed_dirs: Iterable[str | Path] = (),
+        tool_dirs: Sequence[str | Path] = (),
+    ) -> None:
+        if config is None or isinstance(config, str | Path):
+            config = load_config(config)
+        self.config = config
+        key = engine_key or ""
+        if engine is None:
+            found = get_engine(config, engine_key, model)
+            if found is None:
+                named = engine_key or config.engine.default
+                raise RuntimeError(
+                    f"No inference engine {named!r} is ready; 'jarvis engines' shows why."
+                )
+            key, engine = found
+        self._system = System(
+            config,
+            engine,
+            engine_key=key,
+            model=model or "",
+            bus=bus,
+            allowed_dirs=allowed_dirs,
+            tool_dirs=tool_dirs,
+        )
+
+    def ask(self, query: str, **options: Any) -> str:
+        """Return the answer to `query`; the options are those of `ask_full`."""
+        return str(self.ask_full(query, **options)["content"])
+
+    def ask_full(
+        self,
+        query: str,
+        *,
+        agent: str | None = None,
+        tools: Iterable[Chosen] | None = None,
+        model: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        max_turns: int | None = None,
+        context: bool = True,
+        approve: Approver | None = None,
+        history: AgentContext | None = None,
+    ) -> dict[str, Any]:
+        """Return the answer with what led to it.
+
+        Keys: `content`, `usage`, `model`, `engine`; with an agent also `agent`, `turns` and
+        `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
+        `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
+        orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
+        knows of the query, where a memory is configured.
+
+        Raises:
+            LLMError: when the model cannot be asked.
+            UnknownToolError: when a name is no tool's.
+            UnknownAgentError: when there is no such agent.
+        """
+        if isinstance(tools, str):
+            raise TypeError(f"tools={tools!r}: expected a list of names, e.g. [{tools!r}].")
+        chosen = list(tools or ())
+        key = agent or ("orchestrator" if chosen else "simple")
+        made = self._system.agent(
+            key,
+            tools=chosen,
+            model=model,
+            approve=approve,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            max_turns=max_turns,
+        )
+        result = made.run(query, history or AgentContext())
+        answer = {
+            "content": result.content,
+            "usage": result.metadata.get("usage", {}),
+            "model": result.metadata.get("model") or model or self._system.model,
+            "engine": self._system.engine_key,
+        }
+        if agent or chosen:
+            answer |= {"agent": key, **_with_tools(result)}
+        return answer
+
+    async def aask(self, query: str, **options: Any) -> str:
+        """Return the answer to `query`, without blocking the event loop."""
+        return str((await self.aask_full(query, **options))["content"])
+
+    async def aask_full(self, query: str, **options: Any) -> dict[str, Any]:
+        """Return what `ask_full` returns, without blocking the event loop."""
+        answer: dict[str, Any] = await run_in_worker(lambda: self.ask_full(query, **options))
+        return answer
+
+    def list_models(self) -> list[str]:
+        """Return the models of the engine."""
+        return [str(model) for model in self._system.engine.list_models()]
+
+    def list_engines(self) -> list[str]:
+        """Return the keys of the engines that are ready."""
+        statuses = engine_statuses(engine_settings(self.config))
+        return [status.key for status in statuses if status.ready]
+
+    @property
+    def system(self) -> System:
+        """The parts behind this object."""
+        return self._system
+
+    @property
+    def version(self) -> str:
+        """The version of openjarvis."""
+        return __version__
+
+    def close(self) -> None:
+        """Close connections and files; the object is not used again."""
+        self._system.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _with_tools(result: AgentResult) -> dict[str, Any]:
+    records: list[CallRecord | None] = [*result.tool_calls]
+    records += [None] * (len(result.tool_results) - len(records))  # an agent without records
+    return {
+        "turns": result.turns,
+        "max_turns_exceeded": bool(result.metadata.get("max_turns_exceeded")),
+        "tool_results": [
+            {
+                "tool_name": done.tool_name,
+                "content": done.content,
+                "success": done.success,
+                "latency_seconds": done.latency_seconds,
+                "metadata": done.metadata,
+                **_of_record(record),
+            }
+            for done, record in zip(result.tool_results, records, strict=False)
+        ],
+    }
+
+
+def _of_record(record: CallRecord | None) -> dict[str, Any]:
+    if record is None:
+        return {}
+    return {
+        "call_id": record.call_id,
+        "arguments": record.arguments,
+        "outcome": record.outcome.value,
+        "detail": record.detail.value if record.detail else None,
+        "step": record.step,
+    }

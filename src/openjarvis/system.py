@@ -1,0 +1,208 @@
+"""The parts of a system wired together once: configuration, engine, tools, agents, audit trail."""
+
+import inspect
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import openjarvis.agents
+import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
+from openjarvis.agents.base import BaseAgent
+from openjarvis.config import JarvisConfig, home
+from openjarvis.core.errors import ConfigError, nearest
+from openjarvis.core.events import EventBus
+from openjarvis.core.registry import AgentRegistry, ToolRegistry
+from openjarvis.dropins.loader import LoadReport, load_folders
+from openjarvis.engine import discovery
+from openjarvis.engine.base import InferenceEngine
+from openjarvis.execution.approval import Approver
+from openjarvis.execution.audit import AuditLog
+from openjarvis.execution.executor import ToolExecutor
+from openjarvis.llm.defaults import choose_model, engine_settings
+from openjarvis.toolkit.base import Tool
+from openjarvis.toolkit.services import Services
+from openjarvis.toolkit.toolset import ToolSet
+from openjarvis.tools import catalog
+from openjarvis.tools.catalog import Chosen
+
+
+class UnknownAgentError(ValueError):
+    """A name that no agent has; the text names the nearest and all there are."""
+
+
+def get_engine(
+    config: JarvisConfig, key: str | None = None, model: str | None = None
+) -> tuple[str, InferenceEngine] | None:
+    """Return the engine of this key, else the configured, else the first ready, with its key.
+
+    None when the one that was named is not there.
+    """
+    return discovery.get_engine(engine_settings(config), key, model)
+
+
+class System:
+    """What an `ask` runs on. Made once; any thread may use it, `close` ends it.
+
+    `allowed_dirs` are the folders that file tools may read, beside those configured; `tool_dirs`
+    more folders with dropped-in tools.
+    """
+
+    def __init__(
+        self,
+        config: JarvisConfig,
+        engine: Any,
+        *,
+        engine_key: str = "",
+        model: str = "",
+        bus: EventBus | None = None,
+        allowed_dirs: Iterable[str | Path] = (),
+        tool_dirs: Sequence[str | Path] = (),
+    ) -> None:
+        self.config = config
+        self.engine = engine
+        self.engine_key = engine_key or str(getattr(engine, "engine_id", ""))
+        self.model = choose_model(engine, model or config.engine.model)
+        self.bus = bus or EventBus()
+        self._allowed_dirs = tuple(allowed_dirs)
+        self._tool_dirs = tuple(tool_dirs)
+
+    @cached_property
+    def dropped_in(self) -> LoadReport:
+        """The dropped-in tools, and the problems of those that cannot be used."""
+        return load_tool_folders(self.config, self._tool_dirs)
+
+    @cached_property
+    def services(self) -> Services:
+        """What tools may need."""
+        return Services(
+            engine=self.engine,
+            model=self.model,
+            allowed_dirs=[
+                Path.cwd(),
+                *(Path(folder).expanduser() for folder in self.config.tools.allowed_dirs),
+                *(Path(folder) for folder in self._allowed_dirs),
+            ],
+            config=self.config,
+        )
+
+    @cached_property
+    def audit(self) -> AuditLog | None:
+        """The audit trail, None when it is switched off.
+
+        Raises:
+            ConfigError: when it cannot be opened.
+        """
+        return open_audit(self.config) if self.config.audit.enabled else None
+
+    def tools(self, chosen: Iterable[Chosen]) -> ToolSet:
+        """Return the chosen tools, built.
+
+        Raises:
+            UnknownToolError: when a name is no tool's.
+        """
+        wanted = list(chosen)
+        named = [entry for entry in wanted if isinstance(entry, str)]
+        dropped_in: dict[str, Tool] = {}
+        if not all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
+            dropped_in = {tool.spec.name: tool for tool in self.dropped_in.tools}
+        return catalog.build(wanted, self.services, dropped_in)
+
+    def executor(self, chosen: Iterable[Chosen], approve: Approver | None = None) -> ToolExecutor:
+        """Return an executor of the chosen tools, as configured."""
+        tools, settings = self.tools(chosen), self.config.tools
+        return ToolExecutor(
+            tools,
+            self.bus,
+            approve=approve,
+            default_timeout=settings.default_timeout_seconds,
+            max_result_chars=settings.max_result_chars,
+            mask_errors=settings.mask_errors,
+            audit=self.audit if len(tools) else None,
+        )
+
+    def agent(
+        self,
+        key: str,
+        *,
+        tools: Iterable[Chosen] = (),
+        model: str | None = None,
+        approve: Approver | None = None,
+        **options: Any,
+    ) -> BaseAgent:
+        """Return an agent of this key, over the chosen tools.
+
+        Raises:
+            UnknownAgentError: when there is no such agent.
+        """
+        kind = agent_class(key)
+        settings = self.config.agent
+        defaults = {
+            "max_turns": settings.max_turns,
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            "system_prompt": settings.system_prompt,
+        }
+        wanted = {name: value for name, value in options.items() if value is not None}
+        made: BaseAgent = kind(
+            self.engine,
+            model or self.model,
+            tools=self.executor(tools, approve),
+            bus=self.bus,
+            **_accepted(kind, {**defaults, **wanted}),
+        )
+        return made
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if isinstance(self.engine, InferenceEngine):
+            self.engine.close()
+        if "audit" in self.__dict__ and self.audit is not None:
+            self.audit.close()
+
+
+def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> LoadReport:
+    """Return the dropped-in tools of the usual, the configured and `more` folders."""
+    taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
+    usual = (Path("agent") / "tools", home() / "tools")
+    return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+
+
+def open_audit(config: JarvisConfig) -> AuditLog:
+    """Return the audit trail.
+
+    Raises:
+        ConfigError: when it cannot be opened.
+    """
+    path = Path(config.audit.path).expanduser() if config.audit.path else home() / "audit.db"
+    try:
+        return AuditLog(path)
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(
+            f"The audit trail {path} cannot be opened: {error}. Set `path` in [audit], or "
+            "`enabled = false` to run without a record."
+        ) from error
+
+
+def agent_class(key: str) -> type[BaseAgent]:
+    """Return the agent of this key.
+
+    Raises:
+        UnknownAgentError: when there is none; the text names the nearest.
+    """
+    if not AgentRegistry.contains(key):
+        known = list(AgentRegistry.keys())
+        near = nearest(key, known)
+        hint = f"did you mean {near!r}? " if near else ""
+        raise UnknownAgentError(f"Unknown agent {key!r}: {hint}There are {', '.join(known)}.")
+    kind: type[BaseAgent] = AgentRegistry.get(key)
+    return kind
+
+
+def _accepted(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that a constructor takes; agents of the user's may take fewer."""
+    parameters = inspect.signature(kind).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return options
+    return {name: value for name, value in options.items() if name in parameters}
