@@ -65,14 +65,17 @@ def ask(
     except UnknownAgentError as error:
         raise Failure(str(error), 2) from error
     key, built = _engine(config, engine, model)
-    with Jarvis(
-        config,
-        engine_key=key,
-        model=model,
-        engine=built,
-        allowed_dirs=allowed_dirs,
-        tool_dirs=tool_dirs,
-    ) as jarvis, tools_print_to_stderr():
+    with (
+        Jarvis(
+            config,
+            engine_key=key,
+            model=model,
+            engine=built,
+            allowed_dirs=allowed_dirs,
+            tool_dirs=tool_dirs,
+        ) as jarvis,
+        tools_print_to_stderr(),
+    ):
         answer = jarvis.ask_full(
             question,
             agent=agent,

@@ -30,14 +30,19 @@ _KERNEL_FILES: Final = (
 _KEPT_VARIABLES: Final = ("LANG", "LC_ALL", "TZ", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _PRIVATE_WORKPLACE: Final = "/tmp"  # noqa: S108 - a file system of its own, inside bubblewrap
 
-_BOOT: Final = (
-    "import sys; sys.path.append({root!r}); from openjarvis.sandbox.child.main import main; main()"
-)
+_BOOT: Final = """
+import sys
+home = sys.modules['openjarvis'] = type(sys)('openjarvis')
+home.__path__ = [{home!r}]
+from openjarvis.sandbox.child.main import main
+main()
+"""
+"""The package's own `__init__` is passed by: it is not for the inside, and takes time to load."""
 
 
 def python_command(*, workplace: str, wrapper: str, limits: Limits) -> list[str]:
     """Return the command line of a child that waits for its plan on descriptor 0."""
-    python = [interpreter(), "-I", "-S", "-X", "utf8", "-c", _BOOT.format(root=_package_root())]
+    python = [interpreter(), "-I", "-S", "-X", "utf8", "-c", _BOOT.format(home=_package())]
     return wrap(python, wrapper=wrapper, workplace=workplace, limits=limits)
 
 
@@ -120,7 +125,7 @@ def macos_profile(workplace: str) -> str:
 
 def _macos_readable() -> list[str]:
     system = ["/usr/lib", "/System/Library", "/private/var/db/timezone", "/usr/share/zoneinfo"]
-    return [*system, *_readable_files(), _package_root()]
+    return [*system, *_readable_files(), _package()]
 
 
 def _quoted(path: str) -> str:
@@ -149,7 +154,7 @@ _FIXED_OPTIONS: Final = (
 def _mounts() -> tuple[str, ...]:
     options: list[str] = []
     seen: list[str] = []
-    for path in sorted([*_readable_files(), interpreter(), _package_root() + "/openjarvis"]):
+    for path in sorted([*_readable_files(), interpreter(), _package()]):
         if Path(path).is_symlink() and Path(path).parent == Path("/"):
             options += ["--symlink", str(Path(path).readlink()), path]
         elif Path(path).exists() and not any(Path(path).is_relative_to(one) for one in seen):
@@ -174,5 +179,5 @@ def _import_paths() -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _package_root() -> str:
-    return str(Path(__file__).parents[2])
+def _package() -> str:
+    return str(Path(__file__).parents[1])

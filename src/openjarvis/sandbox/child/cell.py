@@ -4,9 +4,14 @@ The code shares this process with us and may change anything in it; what must ho
 in the parent and in the kernel.
 """
 
+from __future__ import annotations
+
 import sys
-from types import CodeType, TracebackType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+    from typing import Any
 
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing `ast`
 _OURS = __file__

@@ -3,13 +3,13 @@
 import ctypes
 import os
 import resource
-import signal
 import sys
 
 from openjarvis.sandbox.child import landlock, seccomp
 from openjarvis.sandbox.child.plan import Plan
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_SIGKILL = 9
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
@@ -45,9 +45,9 @@ def _limit_resources(limits: dict[str, int]) -> None:
 def _die_with(parent: int) -> None:
     if not parent:
         return
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:  # it died before we asked
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), _SIGKILL)
 
 
 def _give_up_privileges() -> None:

@@ -4,10 +4,15 @@ The interface is documented in the kernel's `Documentation/userspace-api/landloc
 of the three system calls are the same on every architecture.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import stat
-from collections.abc import Iterable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1

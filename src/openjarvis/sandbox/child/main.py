@@ -5,17 +5,22 @@ code, replies go out as a line (`ready`, `done CODE`, `refused WHY`). Whatever t
 standard streams is put right before the next piece runs.
 """
 
+from __future__ import annotations
+
 import builtins
 import fcntl
 import marshal
 import os
 import select
 import sys
-from typing import Any
 
 from openjarvis.sandbox.child.cell import Cells
 from openjarvis.sandbox.child.confine import confine
 from openjarvis.sandbox.child.plan import Plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HIGH = 60
 
@@ -35,7 +40,7 @@ def main() -> None:
     raise SystemExit(_serve(control, idle_seconds=plan["idle_seconds"]))
 
 
-def _serve(control: "_Control", *, idle_seconds: float) -> int:
+def _serve(control: _Control, *, idle_seconds: float) -> int:
     cells, streams = Cells(), _Streams()
     while control.waits_for_code(idle_seconds):
         kind, source = control.receive()
@@ -117,7 +122,7 @@ def _move_up(fd: int) -> int:
 def _forget_the_way_in(import_paths: list[str]) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "openjarvis"]:
         del sys.modules[name]
-    sys.path[:] = [path for path in sys.path if path != _WAY_IN] + import_paths
+    sys.path += import_paths
     sys.argv = [""]
     _offer_exit()
 
@@ -126,6 +131,3 @@ def _offer_exit() -> None:
     # `site` would give these, at ten times the price.
     for name in ("exit", "quit"):
         setattr(builtins, name, sys.exit)
-
-
-_WAY_IN = __file__.rsplit(os.sep, 4)[0]

@@ -1,6 +1,12 @@
 """What a child is told before it is given any code."""
 
-from typing import TypedDict
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    TypedDict = dict
 
 
 class Plan(TypedDict):

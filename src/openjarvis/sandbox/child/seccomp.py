@@ -4,13 +4,12 @@ The filter is a program for the kernel's small virtual machine (classic BPF), de
 kernel's `Documentation/userspace-api/seccomp_filter.rst`. `program` only computes it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import os
-import platform
 import struct
-from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
 
 from openjarvis.sandbox.child.syscalls import (
     ALLOWED,
@@ -21,9 +20,13 @@ from openjarvis.sandbox.child.syscalls import (
     Numbers,
 )
 
-ARCHITECTURES: Final = {"x86_64": 0, "aarch64": 1}
-_AUDIT_ARCH: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_X32_NUMBERS: Final = 0x40000000
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+ARCHITECTURES = {"x86_64": 0, "aarch64": 1}
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_NUMBERS = 0x40000000
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST = 0x15, 0x25, 0x35
@@ -41,12 +44,13 @@ _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # is it a te
 _PRCTL_OPTIONS = (3, 15, 16, 0x53564D41)  # dumpable?, thread names, names of memory areas
 
 
-class _Check(NamedTuple):
+class _Check:
     """Half an argument (`word` counts 32-bit halves) that, masked, must be one of `values`."""
 
-    word: int
-    values: Collection[int]
-    mask: int = _WHOLE
+    def __init__(self, word: int, values: Collection[int], mask: int = _WHOLE) -> None:
+        self.word = word
+        self.values = values
+        self.mask = mask
 
 
 class _SockFprog(ctypes.Structure):
@@ -55,7 +59,7 @@ class _SockFprog(ctypes.Structure):
 
 def is_available() -> bool:
     """Tell whether this kernel filters system calls and we know its numbers."""
-    if platform.machine() not in ARCHITECTURES:
+    if os.uname().machine not in ARCHITECTURES:
         return False
     return int(ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0)) >= 0
 
@@ -66,7 +70,7 @@ def restrict(*, own_filesystem: bool) -> None:
     Raises:
         OSError: when the kernel refuses.
     """
-    instructions = program(platform.machine(), pid=os.getpid(), own_filesystem=own_filesystem)
+    instructions = program(os.uname().machine, pid=os.getpid(), own_filesystem=own_filesystem)
     libc = ctypes.CDLL(None, use_errno=True)
     forever = _SockFprog(len(instructions) // 8, instructions)
     for call in (

@@ -4,11 +4,9 @@ An allow-list: what a later kernel adds stays out until somebody has thought abo
 are those of the kernel's `unistd.h`, x86_64 first, aarch64 second; None where one does not exist.
 """
 
-from typing import Final
-
 Numbers = tuple[int | None, int | None]
 
-ALLOWED: Final[dict[str, Numbers]] = {
+ALLOWED: dict[str, Numbers] = {
     "read": (0, 63),
     "write": (1, 64),
     "readv": (19, 65),
@@ -170,7 +168,7 @@ ALLOWED: Final[dict[str, Numbers]] = {
 }
 """Allowed with any arguments: files (Landlock judges the path), memory, threads, time, waiting."""
 
-CONDITIONAL: Final[dict[str, Numbers]] = {
+CONDITIONAL: dict[str, Numbers] = {
     "clone": (56, 220),
     "socketpair": (53, 199),
     "kill": (62, 129),
@@ -182,7 +180,7 @@ CONDITIONAL: Final[dict[str, Numbers]] = {
 }
 """Allowed with the arguments that `seccomp` lists."""
 
-METADATA: Final[dict[str, Numbers]] = {
+METADATA: dict[str, Numbers] = {
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
@@ -194,8 +192,8 @@ METADATA: Final[dict[str, Numbers]] = {
 """Change mode and times of a file. Landlock does not judge them, so they are allowed only where a
 file system of its own (bubblewrap) leaves nothing of the user's to change."""
 
-CLONE3: Final[Numbers] = (435, 435)
+CLONE3: Numbers = (435, 435)
 """Answered as missing, so that the C library makes its threads by `clone`, whose flags we see."""
 
-FIRST_OF_THE_NEW: Final = 424
+FIRST_OF_THE_NEW = 424
 """Numbers from here on came after 2019; programs take "not implemented" for an answer to them."""
