@@ -83,7 +83,7 @@ class CodeInterpreterTool(TypedTool):
         return code_result(
             self.name,
             execution,
-            isolation=self._sandbox.isolation,
+            sandbox=self._sandbox.isolation.describe(),
             seconds=self._sandbox.limits.timeout_seconds,
             max_output=self._max_output,
         )

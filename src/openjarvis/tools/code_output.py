@@ -1,7 +1,8 @@
 """What a model reads of code that ran: its output, bounded, and how it ended."""
 
+from collections.abc import Mapping, Sequence
+
 from openjarvis.core.types import ToolResult
-from openjarvis.sandbox.isolation import Isolation
 from openjarvis.sandbox.process import Ending, Execution
 
 _WHY = {
@@ -17,7 +18,7 @@ def code_result(
     tool: str,
     execution: Execution,
     *,
-    isolation: Isolation,
+    sandbox: Mapping[str, Sequence[str]],
     seconds: float,
     max_output: int,
     note: str = "",
@@ -28,7 +29,7 @@ def code_result(
         tool,
         "\n".join(part for part in parts if part) or "(no output)",
         success=execution.ending is None and execution.returncode == 0,
-        metadata={"returncode": execution.returncode, "sandbox": isolation.describe()},
+        metadata={"returncode": execution.returncode, "sandbox": dict(sandbox)},
     )
 
 

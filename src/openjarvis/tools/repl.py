@@ -102,7 +102,7 @@ class ReplTool(TypedTool):
         result = code_result(
             self.name,
             turn.execution,
-            isolation=self._sandbox.isolation,
+            sandbox=self._sandbox.isolation.describe(),
             seconds=self._sandbox.limits.timeout_seconds,
             max_output=self._max_output,
             note="\n".join(notes),
