@@ -148,8 +148,7 @@ def _logs(container: Any, *, stdout: bool) -> str:
 def _remove(container: Any) -> None:
     try:
         container.remove(force=True)
-    except Exception:
-        # The result stands; what is left behind is for whoever looks after the engine.
+    except Exception:  # noqa: BLE001 - the result stands; whoever looks after the engine is told
         _log.exception("A container could not be removed")
 
 
