@@ -107,11 +107,11 @@ class Child:
         try:
             self._send(b"F" if is_last else b"R", source, deadline=deadline)
             reply = self._reply(deadline)
+            if reply is not None and not is_last:
+                return self._result(_code_of(reply), None)
         except _Ended as ended:
             self.kill()
             return self._result(_exit_code(self._process), ended.ending)
-        if reply is not None and not is_last:
-            return self._result(_code_of(reply), None)
         self.kill()
         code = _exit_code(self._process)
         if code < 0:
@@ -287,4 +287,6 @@ def _exit_code(process: "subprocess.Popen[bytes]") -> int:
 
 def _code_of(reply: bytes) -> int:
     word, _, number = reply.partition(b" ")
-    return int(number) if word == b"done" and number.isdigit() and len(number) < 4 else 1
+    if word != b"done" or not number.isdigit() or len(number) > 3:
+        raise _Ended(Ending.CRASHED)
+    return int(number)

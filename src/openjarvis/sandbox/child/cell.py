@@ -6,11 +6,12 @@ in the parent and in the kernel.
 
 from __future__ import annotations
 
+import builtins
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, TracebackType
+    from types import CodeType, ModuleType, TracebackType
     from typing import Any
 
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing `ast`
@@ -21,7 +22,7 @@ class Cells:
     """The code that has run so far and the names it made."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
+        self._names: dict[str, Any] = {"__name__": "__main__", "__builtins__": _own_builtins()}
         self._sources: dict[str, str] = {}
 
     def run(self, source: str) -> int:
@@ -60,6 +61,15 @@ class Cells:
             linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         shown = _without_our_frames(error.__traceback__)
         traceback.print_exception(type(error), error, shown, file=sys.stderr)
+
+
+def _own_builtins() -> ModuleType:
+    """Return the builtins for the code, a copy: what it breaks of them does not break us."""
+    own = sys.modules["builtins"] = type(sys)("builtins", builtins.__doc__)
+    vars(own).update(vars(builtins))
+    # `site` would give these, at ten times the price.
+    vars(own).update(exit=sys.exit, quit=sys.exit)
+    return own
 
 
 def _split(source: str, name: str) -> tuple[CodeType, CodeType | None]:

@@ -7,12 +7,14 @@ standard streams is put right before the next piece runs.
 
 from __future__ import annotations
 
-import builtins
 import fcntl
 import marshal
 import os
 import select
 import sys
+
+# By name, so that code which replaces them in `os` does not cut our line to the parent.
+from os import dup2, read, write
 
 from openjarvis.sandbox.child.cell import Cells
 from openjarvis.sandbox.child.confine import confine
@@ -60,7 +62,7 @@ class _Control:
         self._fd = _move_up(0)
         null = os.open(os.devnull, os.O_RDONLY)
         if null:
-            os.dup2(null, 0)
+            dup2(null, 0)
             os.close(null)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
@@ -73,12 +75,12 @@ class _Control:
         return head[:1], self._read(int.from_bytes(head[1:], "big"))
 
     def send(self, line: str) -> None:
-        os.write(self._fd, line.replace("\n", " ").encode()[:1000] + b"\n")
+        write(self._fd, line.replace("\n", " ").encode()[:1000] + b"\n")
 
     def _read(self, size: int) -> bytes:
         text = b""
         while len(text) < size:
-            part = os.read(self._fd, size - len(text))
+            part = read(self._fd, size - len(text))
             if not part:
                 raise SystemExit(0)  # the parent is gone or has closed this session
             text += part
@@ -94,7 +96,7 @@ class _Streams:
 
     def restore(self) -> None:
         for fd, kept in self._kept.items():
-            os.dup2(kept, fd)
+            dup2(kept, fd)
         if self._out.closed:
             self._out = _writer(1)
         if self._err.closed:
@@ -124,10 +126,3 @@ def _forget_the_way_in(import_paths: list[str]) -> None:
         del sys.modules[name]
     sys.path += import_paths
     sys.argv = [""]
-    _offer_exit()
-
-
-def _offer_exit() -> None:
-    # `site` would give these, at ten times the price.
-    for name in ("exit", "quit"):
-        setattr(builtins, name, sys.exit)
