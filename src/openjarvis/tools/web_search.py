@@ -24,6 +24,7 @@ from openjarvis.tools.search_providers import (
 from openjarvis.tools.settings import settings_of
 
 _MOST_RESULTS = 20
+_PORTS = {"http": 80, "https": 443}
 _LONGEST_QUERY = 400
 
 
@@ -117,10 +118,11 @@ def providers_of(settings: SearchSettings) -> list[Provider]:
 def _searxng(url: str) -> SearXNG:
     try:
         parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    except (ValueError, KeyError) as error:
-        raise ConfigError(f"[tools.web_search] searxng_url: {url!r} is not a URL.") from error
-    host = parts.hostname or ""
+        host, port = parts.hostname, parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        raise ConfigError(f"[tools.web_search] searxng_url: {url!r} is not a http or https URL.")
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     # The user's own service: it may be on this machine or in its network.
     return SearXNG(url, Fetcher(allowed=(place,)))
