@@ -10,6 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ConfigError, nearest
 
+_NOT_A_KEY = {"is_key": False}
+
 
 @dataclass
 class EngineConfig:
@@ -65,8 +67,8 @@ class JarvisConfig:
     agent: AgentConfig = field(default_factory=AgentConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
-    raw: dict[str, Any] = field(default_factory=dict, repr=False)
-    path: Path | None = None
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
+    path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
 
 _WORDS: dict[Any, str] = {
@@ -77,7 +79,6 @@ _WORDS: dict[Any, str] = {
     dict: "a table",
     list: "a list",
 }
-_OWN_FIELDS = ("raw", "path")
 
 
 def home() -> Path:
@@ -124,7 +125,7 @@ class _Reader:
         self._lines = text.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
-        known = {entry.name: entry for entry in fields(kind) if entry.name not in _OWN_FIELDS}
+        known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
         hints = get_type_hints(kind)
         values: dict[str, Any] = {}
         for key, value in table.items():

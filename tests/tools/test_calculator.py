@@ -225,61 +225,33 @@ def test_a_value_is_the_one_that_python_gives(expression: str) -> None:
     is_real = not isinstance(expected, complex) and cmath.isfinite(expected)
 
     try:
-        value = safe_eval(expression)
+        value: object = safe_eval(expression)
     except ValueError as error:
-        past_limits = is_real and isinstance(expected, int) and expected.bit_length() > MAX_BITS
-        inner_overflow = "too large" in str(error) or "too long" in str(error)
-        assert not is_real or past_limits or inner_overflow
+        value = error
+
+    if isinstance(value, ValueError):
+        assert not is_real or "too large" in str(value)
     else:
         assert is_real
         assert (value, type(value)) == (expected, type(expected))
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    st.one_of(
-        st.text(max_size=200),
-        st.text("0123456789.+-*/%()eE, ^_xj'\"[]{}<>=!&|~@:;\\#\n", max_size=60),
-        st.lists(
-            st.sampled_from(
-                [
-                    "9",
-                    "99",
-                    "**",
-                    "*",
-                    "(",
-                    ")",
-                    "-",
-                    "round",
-                    "max",
-                    "log",
-                    ",",
-                    "1e308",
-                    "%",
-                    "//",
-                    "lambda",
-                    " if ",
-                    " else ",
-                    "True",
-                    "e",
-                    "pi",
-                    " for ",
-                    " in ",
-                    "[",
-                    "]",
-                    ".",
-                ]
-            ),
-            max_size=40,
-        ).map("".join),
-    )
+_PIECES = "9 99 ** * ( ) - round max log , 1e308 % // lambda if else True e pi for [ ] ."
+_hostile_texts = st.one_of(
+    st.text(max_size=200),
+    st.text("0123456789.+-*/%()eE, ^_xj'\"[]{}<>=!&|~@:;\\#\n", max_size=60),
+    st.lists(st.sampled_from(_PIECES.split()), max_size=40).map("".join),
+    st.lists(st.sampled_from(_PIECES.split()), max_size=40).map(" ".join),
 )
+
+
+@settings(max_examples=600, deadline=None)
+@given(_hostile_texts)
 def test_no_text_raises_anything_but_value_error(text: str) -> None:
     try:
-        value = safe_eval(text)
+        answer = f"{safe_eval(text)}."
     except ValueError as error:
-        assert str(error)[-1] in ".?"
-        assert str(error).encode()
-    else:
-        assert type(value) in (int, float)
-        assert len(str(value)) < 4_000
+        answer = str(error)
+
+    assert answer[-1] in ".?"
+    assert len(answer.encode()) < 4_000

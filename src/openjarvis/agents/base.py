@@ -82,7 +82,7 @@ class BaseAgent(ABC):
         self._executor = (
             tools
             if isinstance(tools, ToolExecutor)
-            else ToolExecutor(tools or (), bus, parallel=parallel_tools)
+            else ToolExecutor(tools or (), bus, max_parallel=32 if parallel_tools else 1)
         )
 
     def run(self, input: str, context: AgentContext | None = None) -> AgentResult:  # noqa: A002 - documented name

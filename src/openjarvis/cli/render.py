@@ -13,7 +13,7 @@ from openjarvis.safety.terminal import plain
 
 def show(text: str) -> None:
     """Print a result, without what could steer the terminal."""
-    click.echo(plain(text))
+    click.echo(plain(text), nl=not text.endswith("\n"))
 
 
 def show_json(value: Any) -> None:

@@ -46,6 +46,9 @@ _decode = json.JSONDecoder(
 ).raw_decode
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def loads(text: str) -> Any:
     """Return the value of `text`.
 
@@ -100,4 +103,4 @@ def dumps(value: Any) -> str:
         ValueError: for NaN and infinities.
         TypeError: for what JSON has no place for.
     """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _encode(value)

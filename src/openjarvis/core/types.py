@@ -38,7 +38,8 @@ class Message:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.role = Role(self.role)
+        if type(self.role) is not Role:
+            self.role = Role(self.role)
 
     @property
     def text(self) -> str:

@@ -89,6 +89,7 @@ def spec_of(manifest: Any, owner: str) -> ToolSpec:
         raise ToolDefinitionError(
             f"{owner}.manifest() must return a ToolManifest, got {type(manifest).__name__}."
         )
+    manifest = copy.deepcopy(manifest)  # what a model was told does not change afterwards
     spec = ToolSpec(
         **{field: getattr(manifest, field) for field in _ALIKE},
         parameters=schema_of(manifest.parameters, owner),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,9 @@ _GUARDED = ("agent", "openjarvis")
 
 Definition = type[Any] | FunctionTool
 
+# Two redirections that do not end in the opposite order would leave stdout redirected.
+_one_at_a_time = RLock()
+
 
 def load_files(
     folder: Path, files: Sequence[Path], config: Mapping[str, Any] | None = None
@@ -34,7 +38,7 @@ def load_files(
     """
     loading = _Loading(ToolFolder(folder), dict(config or {}))
     loading.report.files += files
-    with redirect_stdout(sys.stderr):
+    with _one_at_a_time, redirect_stdout(sys.stderr):
         # All are imported before the first tool is made: a base class knows its subclasses then.
         modules = [(file, loading.module(file)) for file in files]
         for file, module in modules:
@@ -114,7 +118,7 @@ def _guarded_modules() -> dict[str, ModuleType]:
     return {
         name: module
         for name, module in dict(sys.modules).items()
-        if name.partition(".")[0] in _GUARDED
+        if name.startswith(_GUARDED) and name.partition(".")[0] in _GUARDED
     }
 
 

@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from itertools import count
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from openjarvis.dropins import contract
@@ -130,6 +130,14 @@ class _Loader(SourceLoader):
 
     def get_data(self, path: str | bytes) -> bytes:
         return read_source(self._file, self._folder.path)
+
+    def get_code(self, fullname: str) -> CodeType:
+        source = self.get_data(str(self._file))
+        if b"\0" in source:  # of which Python does not say where it is
+            line = source.partition(b"\0")[0].count(b"\n") + 1
+            place = (str(self._file), line, None, None)
+            raise SyntaxError("source code cannot contain null bytes", place)
+        return self.source_to_code(source, str(self._file))
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module)["__builtins__"] = self._folder.builtins

@@ -29,7 +29,7 @@ def schema_of(parameters: Any, owner: str) -> dict[str, Any]:
             f"got {type(parameters).__name__}."
         )
     if parameters.get("type") == "object" and not isinstance(parameters.get("properties", {}), str):
-        return {"properties": {}, **parameters}
+        return {**parameters, "properties": parameters.get("properties", {})}
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, meaning in parameters.items():

@@ -24,8 +24,8 @@ def check_spec(spec: Any, owner: str) -> None:
     if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
         _refuse(owner, "timeout_seconds must be a number of seconds, 0 or more", seconds)
     _check_examples(spec.examples, owner)
-    _check_parameters(spec.parameters, owner)
     _check_can_be_sent(spec, owner)
+    _check_parameters(spec.parameters, owner)
 
 
 def _refuse(owner: str, rule: str, value: Any) -> NoReturn:

@@ -74,12 +74,15 @@ def _read(path: Path) -> bytes:
         descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise SourceRefused(f"{path.name} cannot be read: {_reason(error)}") from error
-    with os.fdopen(descriptor, "rb", closefd=True) as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise SourceRefused(f"{path.name} is not a regular file")
         _refuse_others(path, status)
-        content = file.read(MAX_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(content) > MAX_BYTES:
         raise SourceRefused(f"{path.name} is larger than {MAX_BYTES:,} bytes")
     return content

@@ -100,7 +100,8 @@ class Assembly:
             "tool_calls": [call.as_message_part() for call in self._calls],
         }
         for name, pieces in self._reasoning.items():
-            message[name] = "".join(pieces) if isinstance(pieces[0], str) else pieces
+            is_text = all(isinstance(piece, str) for piece in pieces)
+            message[name] = "".join(pieces) if is_text else pieces
         choice = {"message": message, "finish_reason": self._finish_reason}
         return {"choices": [choice], "usage": self._usage, "model": self._model}
 
@@ -124,10 +125,9 @@ class Assembly:
     def _feed_reasoning(self, delta: Mapping[str, Any]) -> None:
         for name in REASONING_FIELDS:
             piece = delta.get(name)
-            if isinstance(piece, str) and piece:
-                self._reasoning.setdefault(name, []).append(piece)
-            elif isinstance(piece, list):
-                self._reasoning.setdefault(name, []).extend(piece)
+            if piece and isinstance(piece, str | list):
+                pieces = [piece] if isinstance(piece, str) else piece
+                self._reasoning.setdefault(name, []).extend(pieces)
 
     def _feed_call(self, fragment: _Fragment) -> None:
         call = self._call_of(fragment)

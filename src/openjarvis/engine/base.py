@@ -116,10 +116,11 @@ class InferenceEngine(ABC):
         """Release connections; a closed engine is not used again."""
 
 
-def whole(reply: Reply) -> Iterator[StreamChunk]:
-    """Yield a finished reply as a stream of one piece."""
-    if reply.get("content"):
-        yield StreamChunk(text=reply["content"])
+def whole(reply: Any) -> Iterator[StreamChunk]:
+    """Yield a finished reply as a stream of one piece; one that is none is passed on as it is."""
+    content = reply.get("content") if isinstance(reply, dict) else None
+    if content and isinstance(content, str):
+        yield StreamChunk(text=content)
     yield StreamChunk(reply=reply)
 
 

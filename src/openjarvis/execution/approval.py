@@ -8,8 +8,7 @@ allowed.
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from openjarvis.core import background_loop
 from openjarvis.toolkit.base import ToolSpec
@@ -17,8 +16,7 @@ from openjarvis.toolkit.base import ToolSpec
 _log = logging.getLogger("openjarvis.approval")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallRequest:
+class ToolCallRequest(NamedTuple):
     """A call that could run, put before the approver.
 
     `arguments` is a copy of exactly what will run, `raw` the text the model wrote, `context` the
@@ -99,6 +97,8 @@ def asked(approver: Approver, request: ToolCallRequest) -> Denied | None:
     """Return the refusal of an approver, asked in this thread; an async one is waited for."""
     try:
         decision = approver(request)
+        if decision is True or decision is None:
+            return None
         if inspect.iscoroutine(decision):
             decision = background_loop.run(decision)
         return verdict(decision)

@@ -12,6 +12,7 @@ from openjarvis.toolkit.context import ToolContext
 from openjarvis.toolkit.toolset import RenamedTool
 from openjarvis.toolkit.typed import SignatureTool
 
+_CONTAINERS = (dict, list)
 MAX_LEFT_RUNNING = 8
 """How many calls of one tool may hang behind their deadline before it is not started again."""
 
@@ -87,8 +88,11 @@ class Entry:
 
 def json_copy(value: Any) -> Any:
     """Return a copy of JSON values that shares nothing that can be changed."""
-    if isinstance(value, dict):
-        return {key: json_copy(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if type(value) is dict:
+        for item in value.values():
+            if type(item) in _CONTAINERS:
+                return {key: json_copy(item) for key, item in value.items()}
+        return value.copy()  # flat, as the arguments of most calls are
+    if type(value) is list:
         return [json_copy(item) for item in value]
     return value

@@ -47,8 +47,8 @@ class ToolExecutor:
     each conversation. `approve` decides about every call; without one, tools that require a
     confirmation are denied, unless `interactive` and `confirm_callback(question) -> bool` (or a
     terminal) can ask. `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps
-    the text of exceptions from the model. `audit` is where calls are recorded for good. With
-    `parallel=False` the calls of a turn run one after the other.
+    the text of exceptions from the model. `audit` is where calls are recorded for good. At
+    most `max_parallel` calls of a turn run at the same time; 1 runs them one after the other.
 
     Raises:
         ToolDefinitionError: when two tools share a name or one has parameters that are no schema.
@@ -67,7 +67,7 @@ class ToolExecutor:
         max_result_chars: int = 32_000,
         mask_errors: bool = False,
         audit: AuditLog | None = None,
-        parallel: bool = True,
+        max_parallel: int = 32,
     ) -> None:
         chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
         self._entries = {
@@ -78,10 +78,12 @@ class ToolExecutor:
         self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
         self._departure = Departure(self._entries, self.provided)
         self._bus = bus
-        self._approve = approve or _asking(confirm_callback, interactive=interactive)
+        self._approve = (
+            _asking(confirm_callback, interactive=interactive) if approve is None else approve
+        )
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
-        self._parallel = parallel
+        self._max_parallel = max(1, max_parallel)
         self._registrar = Registrar(bus, audit, max_result_chars)
         self._run = Run()
 
@@ -135,8 +137,8 @@ class ToolExecutor:
         try:
             for call in calls:
                 begun.append(self._begin(call, run))
-                if not self._parallel:
-                    self._finish(begun[-1])
+                if len(begun) >= self._max_parallel:
+                    self._finish(begun[-self._max_parallel])
             return [self._finish(one) for one in begun]
         except BaseException:
             for one in begun:
@@ -145,9 +147,15 @@ class ToolExecutor:
 
     async def aperform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
         """Run the calls of one turn concurrently."""
-        if len(calls) == 1 or not self._parallel:
-            return [await self.aperform(call, run) for call in calls]
-        return list(await asyncio.gather(*(self.aperform(call, run) for call in calls)))
+        if len(calls) == 1:
+            return [await self.aperform(calls[0], run)]
+        free = asyncio.Semaphore(self._max_parallel)
+
+        async def perform_when_free(call: ToolCall) -> Performed:
+            async with free:
+                return await self.aperform(call, run)
+
+        return list(await asyncio.gather(*map(perform_when_free, calls)))
 
     def _depart(self, trip: Trip) -> None:
         """Take a call through find, parse, check and guard.
@@ -172,7 +180,7 @@ class ToolExecutor:
         Raises:
             Stopped: when the call is denied.
         """
-        approver = trip.run.approve or self._approve
+        approver = self._approve if trip.run.approve is None else trip.run.approve
         if approver is None:
             if trip.entry.spec.requires_confirmation:
                 raise denied(trip, NOBODY_TO_ASK)

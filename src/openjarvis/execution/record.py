@@ -10,7 +10,6 @@ from typing import Any
 from openjarvis.safety.secrets import mask_secrets
 
 _log = logging.getLogger("openjarvis.tools")
-_QUIET = {"ran": logging.DEBUG, "not_run": logging.DEBUG}
 
 
 class Outcome(StrEnum):
@@ -61,7 +60,7 @@ def log_call(record: CallRecord) -> None:
     What the model wrote is added only when `AI_LOG_PROMPT` is set, what the tool answered only when
     `AI_LOG_COMPLETION` is: a tool's output is often rows of a database.
     """
-    level = _QUIET.get(record.outcome, logging.WARNING)
+    level = logging.DEBUG if record.outcome is Outcome.RAN else logging.WARNING
     if not _log.isEnabledFor(level):
         return
     name, outcome = one_line(record.name, 64), record.outcome.value

@@ -25,7 +25,7 @@ class Source:
     url: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Response:
     """The end of a run, or where it stands.
 
@@ -44,6 +44,13 @@ class Response:
     model: str = ""
     engine: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # Short on purpose: a long exchange in every log line and traceback helps nobody.
+        return (
+            f"<Response {self.finish_reason.value} after {self.steps} steps, "
+            f"{len(self.tool_calls)} tool calls: {self.text[:60]!r}>"
+        )
 
 
 def finish_reason(said: Any, *, has_calls: bool) -> FinishReason:

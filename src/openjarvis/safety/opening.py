@@ -1,16 +1,21 @@
 """Opening what a real path names, and nothing that a link puts in its place meanwhile.
 
 Where the platform can, every component is opened from the directory before it without following
-links; elsewhere the opened file is compared with what the path names afterwards.
+links. Elsewhere (Windows) the path is opened whole, and the path of what was opened must be it.
 """
 
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+if sys.platform == "win32":
+    import ctypes
+    import msvcrt
 
 CAN_DESCEND = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
 
@@ -69,7 +74,8 @@ def list_directory(root: Path, parts: Sequence[str]) -> Listing:
             return _listing(descriptor)
     path = root.joinpath(*parts)
     listing = _listing(path)
-    _refuse_moved(path)
+    if os.path.realpath(path) != str(path):
+        raise OSError(errno.ELOOP, "the path has changed")
     return listing
 
 
@@ -105,13 +111,25 @@ def _open_and_compare(path: Path) -> int:
     _refuse_other_kinds(os.lstat(path))
     descriptor = _checked(os.open(path, _READ))
     try:
-        _refuse_moved(path)
-        if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+        # Only the descriptor can tell what was opened: the path may lead elsewhere by now.
+        if os.path.normcase(_path_of(descriptor)) != os.path.normcase(path):
             raise OSError(errno.ELOOP, "the path has changed")
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _path_of(descriptor: int) -> str:
+    """Return the real path of what `descriptor` has open."""
+    if sys.platform == "win32":
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        buffer = ctypes.create_unicode_buffer(32_768)
+        length = ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, buffer, len(buffer), 0)
+        if not 0 < length < len(buffer):
+            raise OSError(errno.EIO, "the opened file has no path")
+        return buffer.value.replace("\\\\?\\UNC\\", "\\\\").removeprefix("\\\\?\\")
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
 
 
 def _checked(descriptor: int) -> int:
@@ -128,8 +146,3 @@ def _refuse_other_kinds(status: os.stat_result) -> None:
         raise OSError(errno.ELOOP, "a link")
     if not stat.S_ISREG(status.st_mode):
         raise NotRegular(errno.EINVAL, "not a regular file")
-
-
-def _refuse_moved(path: Path) -> None:
-    if os.path.realpath(path) != str(path):
-        raise OSError(errno.ELOOP, "the path has changed")

@@ -169,7 +169,7 @@ def _roots(allowed_dirs: AllowedDirs) -> list[Path]:
 
 def _real(text: str, roots: Sequence[Path]) -> Path:
     path = Path(text)
-    if path.parts[0] == "~":
+    if path.parts[:1] == ("~",):
         path = path.expanduser()
     absolute = Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
     # On Windows, resolving the path of another drive or share would already speak to its server.

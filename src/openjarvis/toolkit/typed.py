@@ -6,12 +6,12 @@ turned into the annotated types, and whatever comes back turned into a `ToolResu
 
 import asyncio
 import inspect
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
+from openjarvis.core import strict_json
 from openjarvis.core.errors import ToolDefinitionError, ToolError
 from openjarvis.core.types import ToolResult
 from openjarvis.safety.secrets import mask_secrets
@@ -188,12 +188,12 @@ def _json_text(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return strict_json.dumps(value)
     except (TypeError, ValueError):
         # pydantic is loaded only for results that plain JSON does not take.
         from openjarvis.toolkit.pydantic_types import jsonable
 
-        return json.dumps(jsonable(value), ensure_ascii=False)
+        return strict_json.dumps(jsonable(value))
 
 
 def failure(tool_name: str, error: BaseException) -> ToolResult:

@@ -62,7 +62,7 @@ class FileReadTool(TypedTool):
 def _text(content: bytes, path: Path) -> str:
     if b"\0" not in content:
         try:
-            return content.decode("utf-8-sig")
+            return content.decode().removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             raise _not_text(path) from error
     raise _not_text(path)

@@ -1,0 +1,222 @@
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openai_server import OpenAIServer, completion
+from openjarvis.core.errors import LLMError
+from openjarvis.core.registry import EngineRegistry
+from openjarvis.core.types import Message, Role
+from openjarvis.engine.base import InferenceEngine, Reply
+from openjarvis.engine.discovery import (
+    EngineStatus,
+    engine_keys,
+    engine_statuses,
+    get_engine,
+)
+from openjarvis.engine.openai import OpenAIEngine
+from openjarvis.engine.scripted import ScriptedEngine
+from openjarvis.engine.settings import EngineSettings, LocalServer
+
+ASK = [Message(Role.USER, "Hello")]
+
+
+class Quiet(InferenceEngine):
+    """Stands in for the engine without a model."""
+
+    def generate(self, messages: Sequence[Message], **request: Any) -> Reply:
+        return Reply(content="")
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with EngineRegistry.isolated():
+        EngineRegistry.clear()
+        EngineRegistry.register_value("openai", OpenAIEngine)
+        EngineRegistry.register_value("offline", Quiet)
+        EngineRegistry.register_value("scripted", ScriptedEngine)
+        yield
+
+
+@pytest.fixture
+def nowhere() -> LocalServer:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        return LocalServer("ollama", "Ollama", unused.getsockname()[1])
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(completion("Hello."), models=["qwen"]) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(nowhere: LocalServer, server: OpenAIServer) -> EngineSettings:
+    """Nothing is configured; of the two servers known, the second listens."""
+    return EngineSettings(local_servers=(nowhere, LocalServer("vllm", "vLLM", server.port)))
+
+
+def test_nothing_configured_takes_a_local_server(
+    settings: EngineSettings, server: OpenAIServer
+) -> None:
+    key, engine = get_engine(settings) or pytest.fail("no engine")
+
+    assert key == "vllm"
+    assert engine.generate(ASK, model="")["content"] == "Hello."
+    assert server.bodies[0]["model"] == "qwen"
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+    engine.close()
+
+
+def test_a_key_in_the_environment_comes_before_local_servers(
+    settings: EngineSettings, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+
+    key, engine = get_engine(settings) or pytest.fail("no engine")
+
+    assert key == "openai"
+    assert isinstance(engine, OpenAIEngine)
+    assert server.listings == []
+
+
+def test_a_configured_url_needs_no_key(settings: EngineSettings, server: OpenAIServer) -> None:
+    configured = replace(settings, openai_base_url=server.base_url, model="chosen")
+
+    key, engine = get_engine(configured) or pytest.fail("no engine")
+    engine.generate(ASK, model="")
+
+    assert key == "openai"
+    assert server.bodies[0]["model"] == "chosen"
+    engine.close()
+
+
+def test_nothing_ready_is_offline(nowhere: LocalServer) -> None:
+    key, engine = get_engine(EngineSettings(local_servers=(nowhere,))) or pytest.fail("no engine")
+
+    assert key == "offline"
+    assert isinstance(engine, Quiet)
+
+
+@pytest.mark.parametrize("named", ["by key", "by default"])
+def test_a_named_engine_is_taken_without_a_look_at_others(
+    settings: EngineSettings, server: OpenAIServer, named: str
+) -> None:
+    if named == "by key":
+        chosen = get_engine(settings, "offline")
+    else:
+        chosen = get_engine(replace(settings, default="offline"))
+
+    assert chosen is not None
+    assert chosen[0] == "offline"
+    assert server.listings == []
+
+
+def test_a_named_local_server_is_not_asked_for_its_models(
+    settings: EngineSettings, server: OpenAIServer
+) -> None:
+    key, engine = get_engine(settings, "vllm", model="chosen") or pytest.fail("no engine")
+    engine.generate(ASK, model="")
+
+    assert key == "vllm"
+    assert server.bodies[0]["model"] == "chosen"
+    assert server.listings == []
+    engine.close()
+
+
+@pytest.mark.parametrize("key", ["ollama", "openai", "nobody", "Offline", "x" * 10_000])
+def test_a_named_engine_that_is_not_there_is_none(settings: EngineSettings, key: str) -> None:
+    assert get_engine(settings, key) is None
+
+
+def test_a_named_scripted_engine_is_there(settings: EngineSettings) -> None:
+    key, engine = get_engine(settings, "scripted") or pytest.fail("no engine")
+
+    assert key == "scripted"
+    assert isinstance(engine, ScriptedEngine)
+
+
+def test_a_registered_engine_takes_the_place_of_the_local_servers_own(
+    settings: EngineSettings,
+) -> None:
+    class Native(Quiet):
+        @classmethod
+        def from_settings(cls, settings: EngineSettings) -> "Native":
+            native = cls()
+            native.engine_id = settings.model
+            return native
+
+    EngineRegistry.register_value("vllm", Native)
+
+    _, engine = get_engine(settings, model="chosen") or pytest.fail("no engine")
+
+    assert isinstance(engine, Native)
+    assert engine.engine_id == "chosen"
+
+
+def test_a_mistyped_url_is_told(settings: EngineSettings) -> None:
+    with pytest.raises(LLMError, match="expected http:// or https://"):
+        get_engine(replace(settings, openai_base_url="localhost:1234"), "openai")
+
+
+def test_statuses_say_what_is_ready_and_why(
+    settings: EngineSettings, server: OpenAIServer, nowhere: LocalServer
+) -> None:
+    EngineRegistry.register_value("mine", Quiet)
+
+    assert engine_statuses(settings) == [
+        EngineStatus(
+            "openai",
+            False,
+            "no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one",
+        ),
+        EngineStatus("ollama", False, f"Ollama does not listen on 127.0.0.1:{nowhere.port}"),
+        EngineStatus("vllm", True, f"vLLM listens on 127.0.0.1:{server.port}", "qwen"),
+        EngineStatus("mine", True, "registered"),
+        EngineStatus("offline", True, "always there", "no language model: it only picks tools"),
+    ]
+
+
+def test_many_models_are_shown_in_part(settings: EngineSettings, server: OpenAIServer) -> None:
+    server.models = [f"m{number}" for number in range(9)]
+
+    status = next(entry for entry in engine_statuses(settings) if entry.key == "vllm")
+
+    assert status.detail == "m0, m1, m2, m3, m4, 4 more"
+
+
+def test_the_status_of_openai_shows_neither_key_nor_password(settings: EngineSettings) -> None:
+    configured = replace(
+        settings, openai_base_url="https://me:hunter2222@host/v1", openai_api_key="the-key-12345"
+    )
+
+    status = engine_statuses(configured)[0]
+
+    assert status.ready
+    assert status.detail == "https://[secret]@host/v1"
+    assert "the-key" not in f"{status} {configured}"
+
+
+def test_every_key_is_known_once(settings: EngineSettings) -> None:
+    EngineRegistry.register_value("vllm", Quiet)
+
+    assert engine_keys(settings) == ("openai", "ollama", "vllm", "scripted", "offline")
+
+
+def test_looking_for_engines_imports_no_client_library(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from openjarvis.engine.discovery import engine_statuses\n"
+        "from openjarvis.engine.settings import EngineSettings\n"
+        "engine_statuses(EngineSettings())\n"
+        "sys.exit('openai' in sys.modules or 'http.client' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
