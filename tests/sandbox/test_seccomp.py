@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from openjarvis.sandbox.child.seccomp import ARCHITECTURES, program
-from openjarvis.sandbox.child.syscalls import ALLOWED, CLONE3, CONDITIONAL, METADATA
+from openjarvis.sandbox.child.syscalls import ALLOWED, CLONE3, CONDITIONAL, OWN_FILESYSTEM
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 EPERM, ENOSYS = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
@@ -163,8 +163,8 @@ def test_arguments_decide_where_the_call_alone_does_not(machine: str, name: str)
 
 
 @by_machine
-def test_modes_and_times_change_only_on_a_file_system_of_its_own(machine: str) -> None:
-    numbers = [pair[ARCHITECTURES[machine]] for pair in METADATA.values()]
+def test_a_file_is_changed_by_its_path_only_on_a_file_system_of_its_own(machine: str) -> None:
+    numbers = [pair[ARCHITECTURES[machine]] for pair in OWN_FILESYSTEM.values()]
 
     for number in filter(None, numbers):
         assert answer(machine, number) == EPERM

@@ -202,3 +202,25 @@ def test_the_environment_s_secrets_never_leave(
     )
 
     assert all(os.environ["SECRET_TOKEN"].encode() not in request for request in web.requests)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("<div>" * 200_000, id="takes minutes"),
+        pytest.param(
+            "<p>" + "".join(f"<b a={n}>" for n in range(3000)) + "<p>x" * 200_000,
+            id="takes gigabytes",
+        ),
+    ],
+)
+def test_a_page_that_is_a_trap_for_parsers_is_a_sentence(
+    web: Loopback, tool: HttpRequestTool, page: str
+) -> None:
+    pytest.importorskip("selectolax")
+    web.answers["/trap"] = answer(page.encode(), headers=HTML)
+
+    result = tool.execute(url=web.url("/trap"), as_text=True)
+
+    assert not result.success
+    assert result.content.startswith("The page could not be read as text")

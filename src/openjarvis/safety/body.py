@@ -1,5 +1,7 @@
 """Reads a body no further than its bounds, before decompression and after it."""
 
+import codecs
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -9,7 +11,22 @@ from openjarvis.core.errors import ToolError
 ACCEPTED_ENCODINGS: Final = "gzip, deflate"
 _RAW_FACTOR: Final = 4
 _STEP: Final = 64 * 1024
+_TEXT_CODECS: Final = re.compile(
+    r"utf-(8|16|32).*|ascii|iso8859-\d+|cp\d+|koi8-[ru]|big5.*|gb.*|euc_.*|shift_jis.*|tis-620"
+)
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+
+
+def web_encoding(named: str | None) -> str:
+    """Return the codec for a body whose headers name this encoding; UTF-8 for what is unusual.
+
+    Python has codecs that are no encodings of text, and some that take hours for a megabyte.
+    """
+    try:
+        name = codecs.lookup(named or "utf-8").name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return name if _TEXT_CODECS.fullmatch(name) else "utf-8"
 
 
 def read_body(chunks: Iterable[bytes], *, encoding: str, limit: int) -> tuple[bytes, bool]:

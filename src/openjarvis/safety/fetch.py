@@ -13,7 +13,7 @@ import httpcore2
 import httpx2
 
 from openjarvis.core.errors import ToolError
-from openjarvis.safety.body import ACCEPTED_ENCODINGS, read_body
+from openjarvis.safety.body import ACCEPTED_ENCODINGS, read_body, web_encoding
 from openjarvis.safety.network import Deadline, Dial, GuardedBackend, Resolve, dial, resolve
 from openjarvis.safety.transport import GuardedTransport
 from openjarvis.safety.urls import BlockedURL, check_url
@@ -49,10 +49,7 @@ class Fetched:
     def text(self) -> str:
         """The body as text, in the encoding that the headers name or UTF-8."""
         response = httpx2.Response(self.status, headers={"content-type": self.content_type})
-        try:
-            return self.body.decode(response.charset_encoding or "utf-8", errors="replace")
-        except LookupError:  # an encoding that Python does not know
-            return self.body.decode("utf-8", errors="replace")
+        return self.body.decode(web_encoding(response.charset_encoding), errors="replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,10 @@ def workplace_inside(workplace: str, *, wrapper: str) -> str:
 
 def resource_limits(limits: Limits) -> dict[str, int]:
     """Return the bounds that the kernel keeps, by their names in the `resource` module."""
+    # macOS has the name of a limit on memory, but does not let it be set.
+    memory = {} if sys.platform == "darwin" else {"RLIMIT_AS": limits.memory_bytes}
     return {
-        "RLIMIT_AS": limits.memory_bytes,
+        **memory,
         "RLIMIT_CPU": limits.cpu_seconds,
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_NOFILE": limits.open_files,

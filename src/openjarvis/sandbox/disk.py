@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 
@@ -28,7 +27,10 @@ def is_over(folder: str, *, most_bytes: int, most_entries: int) -> bool:
 
 def remove(folder: str) -> None:
     """Remove `folder` with all that is in it, folders that were closed to us included."""
-    shutil.rmtree(folder, onerror=_open_and_retry)
+    shutil.rmtree(folder, ignore_errors=True)
+    if Path(folder).exists():
+        _open_all(folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _size(entry: os.DirEntry[str]) -> int:
@@ -38,15 +40,14 @@ def _size(entry: os.DirEntry[str]) -> int:
         return 0
 
 
-def _open_and_retry(action: Callable[..., object], path: str, _error: object) -> None:
+def _open_all(folder: str) -> None:
     # Nobody else is here any more: the program that could swap a folder for a link is dead.
-    for one in (Path(path).parent, Path(path)):
-        if one.exists() and not one.is_symlink():
-            one.chmod(stat.S_IRWXU)
-    try:
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink(missing_ok=True)
-    except OSError:
-        return
+    waiting = [folder]
+    while waiting:
+        current = waiting.pop()
+        try:
+            Path(current).chmod(stat.S_IRWXU)
+            with os.scandir(current) as found:
+                waiting += [one.path for one in found if one.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue

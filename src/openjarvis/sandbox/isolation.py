@@ -58,13 +58,14 @@ class Isolation:
     def missing(self) -> list[str]:
         """The walls that this system could have and has not, each with what it needs."""
         if sys.platform == "darwin":
-            return [] if self.wrapper else ["sandbox-exec: not found in /usr/bin"]
+            no_wrapper = [] if self.wrapper else ["sandbox-exec: not found in /usr/bin"]
+            return [*no_wrapper, "limit on memory: macOS keeps none for a process"]
         if sys.platform != "linux":
             return [f"file and network isolation: openjarvis has none for {sys.platform}"]
         return [
             *([] if self.landlock else ["landlock: needs Linux 5.13 or newer"]),
             *([] if self.seccomp else ["seccomp: needs Linux on x86_64 or aarch64"]),
-            *([] if self.wrapper else ["bubblewrap: not installed, or not allowed to run here"]),
+            *([] if self.wrapper else ["bubblewrap: not installed, too old, or not allowed"]),
         ]
 
     def describe(self) -> dict[str, list[str]]:

@@ -71,6 +71,7 @@ class Child:
 
     def __init__(self, *, isolation: Isolation, limits: Limits) -> None:
         self._limits = limits
+        self._owner = os.getpid()
         self._has_own_disk = isolation.wrapper == command.BUBBLEWRAP
         self._workplace = "" if self._has_own_disk else tempfile.mkdtemp(prefix="openjarvis-")
         self._control, theirs = socket.socketpair()
@@ -112,6 +113,9 @@ class Child:
         except _Ended as ended:
             self.kill()
             return self._result(_exit_code(self._process), ended.ending)
+        except BaseException:  # interrupted: the code must not go on behind our back
+            self.kill()
+            raise
         self.kill()
         code = _exit_code(self._process)
         if code < 0:
@@ -120,14 +124,17 @@ class Child:
 
     def kill(self) -> None:
         """End the process and all of its group, now; twice is fine."""
-        if self._process.returncode is None:
+        if self._process.returncode is None and self._owner == os.getpid():
             # Before it is reaped, for until then its number cannot be anybody else's.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
     def close(self) -> None:
-        """End the process and remove what it left behind; twice is fine."""
+        """End the process and remove what it left behind; twice is fine.
+
+        A forked copy of the process that started this one only lets go of its descriptors.
+        """
         self.kill()
         self._selector.close()
         self._control.close()
@@ -235,7 +242,7 @@ class Child:
         return Execution(out, err, code, ending, out_cut or err_cut)
 
     def _remove_workplace(self) -> None:
-        if self._workplace:
+        if self._workplace and self._owner == os.getpid():
             disk.remove(self._workplace)
 
 

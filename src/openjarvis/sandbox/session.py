@@ -1,10 +1,11 @@
 """The doorway of the sandbox: run one snippet, or keep a session whose state lives on."""
 
+import sys
 import weakref
 from threading import Lock
 
 from openjarvis.core.errors import ToolError
-from openjarvis.sandbox.isolation import Isolation, detect
+from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.process import Child, Ending, Execution
 
@@ -55,6 +56,8 @@ class Sandbox:
         return Session(self._child())
 
     def _child(self) -> Child:
+        if sys.platform == "win32":
+            raise SandboxRefused("Python code is not run on Windows. Use code_interpreter_docker.")
         isolation = self.isolation
         if not self._allow_unsandboxed:
             isolation.require()

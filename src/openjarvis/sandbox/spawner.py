@@ -16,7 +16,6 @@ _Order = tuple[_Make, "Future[subprocess.Popen[bytes]]"]
 
 _lock = Lock()
 _orders: SimpleQueue[_Order] | None = None
-_owner = 0
 
 
 def start(make: _Make) -> "subprocess.Popen[bytes]":
@@ -31,13 +30,22 @@ def start(make: _Make) -> "subprocess.Popen[bytes]":
 
 
 def _queue() -> SimpleQueue[_Order]:
-    global _orders, _owner
+    global _orders
     with _lock:
-        # A forked copy of this process has the queue but not the thread.
-        if _orders is None or _owner != os.getpid():
-            _orders, _owner = SimpleQueue(), os.getpid()
+        if _orders is None:
+            _orders = SimpleQueue()
             Thread(target=_work, args=(_orders,), name="sandbox-spawner", daemon=True).start()
         return _orders
+
+
+def _begin_anew() -> None:
+    """Forget, in a forked copy of this process, the thread that was not copied."""
+    global _lock, _orders
+    _lock, _orders = Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _work(orders: SimpleQueue[_Order]) -> None:

@@ -16,7 +16,7 @@ from openjarvis.sandbox.child.syscalls import (
     CLONE3,
     CONDITIONAL,
     FIRST_OF_THE_NEW,
-    METADATA,
+    OWN_FILESYSTEM,
     Numbers,
 )
 
@@ -84,7 +84,7 @@ def restrict(*, own_filesystem: bool) -> None:
 def program(machine: str, *, pid: int, own_filesystem: bool) -> bytes:
     """Return the filter for a process numbered `pid` on `machine`."""
     column = ARCHITECTURES[machine]
-    free = {**ALLOWED, **METADATA} if own_filesystem else ALLOWED
+    free = {**ALLOWED, **OWN_FILESYSTEM} if own_filesystem else ALLOWED
     parts = [_instruction(_LOAD, _AT_ARCHITECTURE)]
     parts.append(_instruction(_IF_EQUAL, _AUDIT_ARCH[machine], yes=1))
     parts += [_answer(_KILL_PROCESS), _instruction(_LOAD, _AT_NUMBER)]

@@ -58,7 +58,6 @@ ALLOWED: dict[str, Numbers] = {
     "linkat": (265, 37),
     "symlink": (88, None),
     "symlinkat": (266, 36),
-    "truncate": (76, 45),
     "ftruncate": (77, 46),
     "fallocate": (285, 47),
     "fadvise64": (221, 223),
@@ -180,7 +179,8 @@ CONDITIONAL: dict[str, Numbers] = {
 }
 """Allowed with the arguments that `seccomp` lists."""
 
-METADATA: dict[str, Numbers] = {
+OWN_FILESYSTEM: dict[str, Numbers] = {
+    "truncate": (76, 45),
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
@@ -189,8 +189,8 @@ METADATA: dict[str, Numbers] = {
     "futimesat": (261, None),
     "utimensat": (280, 88),
 }
-"""Change mode and times of a file. Landlock does not judge them, so they are allowed only where a
-file system of its own (bubblewrap) leaves nothing of the user's to change."""
+"""Change a file by its path in ways that Landlock does not judge (the length, before its version
+3): allowed only where a file system of its own leaves nothing of the user's to change."""
 
 CLONE3: Numbers = (435, 435)
 """Answered as missing, so that the C library makes its threads by `clone`, whose flags we see."""
