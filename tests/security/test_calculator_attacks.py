@@ -1,11 +1,14 @@
 """Hostile expressions, each with its own budget of CPU time and memory in a process apart."""
 
+import inspect
 import json
 import math
 import subprocess
 import sys
 
 import pytest
+
+from openjarvis.tools.calculator import safe_eval
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX timers and limits")
 
@@ -229,3 +232,23 @@ def test_hard_but_honest_arithmetic_is_answered_within_its_budget(
     expression: str, answer: str, outcomes: dict[str, tuple[bool, str]]
 ) -> None:
     assert outcomes.get(expression) == (True, answer)
+
+
+@pytest.mark.parametrize(
+    "expression", ["(-" * 45 + "1" + ")" * 45, "1+" * 900 + "1", "-" * 90 + "1"]
+)
+def test_little_stack_left_refuses_and_never_raises_anything_else(expression: str) -> None:
+    def from_depth(levels: int) -> str:
+        if levels:
+            return from_depth(levels - 1)
+        try:
+            return str(safe_eval(expression))
+        except ValueError as error:
+            return str(error)
+
+    left = sys.getrecursionlimit() - len(inspect.stack())
+
+    answers = {from_depth(left - frames)[:22] for frames in range(20, 300, 5)}
+
+    assert answers <= {"1", "-1", "901", "The expression is nest"}
+    assert "The expression is nest" in answers

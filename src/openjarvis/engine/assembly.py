@@ -24,6 +24,9 @@ class _Call:
 
     def is_complete(self) -> bool:
         """Tell whether the arguments so far are a whole JSON object."""
+        # Asked for each fragment of some servers; only one that may end an object is worth a look.
+        if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
+            return False
         try:
             return isinstance(strict_json.loads("".join(self.arguments)), dict)
         except strict_json.JSONRefused:

@@ -9,7 +9,6 @@ from typing import Any
 
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.engine.base import InferenceEngine
-from openjarvis.engine.openai import OpenAIEngine
 from openjarvis.engine.probe import Found, is_listening, probe_all
 from openjarvis.engine.settings import OPENAI_URL, EngineSettings, LocalServer
 from openjarvis.safety.secrets import mask_secrets
@@ -87,20 +86,21 @@ def _is_there(key: str, settings: EngineSettings) -> bool:
 
 
 def _built(key: str, settings: EngineSettings) -> InferenceEngine:
+    # The registry imports an engine when it is first asked for; the others need not be loaded.
     server = _local_server(key, settings)
     if server is not None and not EngineRegistry.contains(key):
-        # The key of the environment is another's: it does not go to whoever listens here.
-        return OpenAIEngine(
+        made = EngineRegistry.create(
+            "openai",
             server.base_url,
-            api_key="",
+            api_key="",  # the environment's key is not for whoever listens here
             timeout=settings.timeout_seconds,
             max_retries=settings.max_retries,
             model=settings.model,
         )
-    entry: Any = EngineRegistry.get(key)
-    engine: InferenceEngine = (
-        entry.from_settings(settings) if hasattr(entry, "from_settings") else entry()
-    )
+    else:
+        entry: Any = EngineRegistry.get(key)
+        made = entry.from_settings(settings) if hasattr(entry, "from_settings") else entry()
+    engine: InferenceEngine = made
     return engine
 
 

@@ -30,6 +30,7 @@ from openjarvis.engine.text_calls import find_text_calls, parameters_of
 from openjarvis.engine.text_gate import TextGate
 
 SHOWN_MODELS = 10
+LONGEST_TIMEOUT = 86_400
 
 
 @EngineRegistry.register("openai")
@@ -43,7 +44,8 @@ class OpenAIEngine(InferenceEngine):
     names none. Further arguments of a request go to the server as they are.
 
     Raises:
-        LLMError: `LLM_INVALID_REQUEST` when the URL or the key cannot be one.
+        LLMError: `LLM_INVALID_REQUEST` when the URL or the key cannot be one, or a number is out of
+            its range.
     """
 
     engine_id = "openai"
@@ -61,6 +63,15 @@ class OpenAIEngine(InferenceEngine):
             base_url or environment_base_url() or OPENAI_URL,
             environment_api_key() if api_key is None else api_key,
         )
+        if not 0 < timeout <= LONGEST_TIMEOUT:
+            raise invalid_request(
+                f"The time-out of the engine is {timeout} s; expected more than 0 and at most "
+                f"{LONGEST_TIMEOUT:,} s."
+            )
+        if max_retries < 0:
+            raise invalid_request(
+                f"The engine's retries are {max_retries}; expected 0 (none) or more."
+            )
         self._server = self._endpoint.server
         self._chat = ChatClient(self._endpoint, timeout=timeout, max_retries=max_retries)
         self._model = model

@@ -22,7 +22,8 @@ class TextGate:
     """Passes text on at once, unless it looks like the beginning of a printed call.
 
     A marker is seen anywhere, a fence or a bare call at the start of the message only: a call
-    that comes later is still understood, but its text was shown by then.
+    that comes later is still understood, but its text was shown by then. What is held to the end
+    is for the caller to show, once the whole message tells what it was.
     """
 
     def __init__(self, offered: Iterable[str]) -> None:
@@ -32,29 +33,22 @@ class TextGate:
             *(f"{name}(" for name in names),
             *(f"[{name}(" for name in names),
         )
-        self._held: list[str] = []
-        self._is_open = not names
+        self._held = ""
+        self._is_open = False
         self._is_shut = False
 
     def passed(self, piece: str) -> str:
         """Return what may be shown now that `piece` has come."""
         if self._is_shut:
-            self._held.append(piece)
             return ""
-        text = self.rest() + piece
+        text = self._held + piece
         if not self._is_open and self._may_open_with_call(text):
-            self._held = [text]
+            self._held = text
             return ""
         self._is_open = True
-        shown = text[: self._first_marker(text)]
-        self._held = [text[len(shown) :]]
-        return shown
-
-    def rest(self) -> str:
-        """Return, and forget, what is held."""
-        held = "".join(self._held)
-        self._held = []
-        return held
+        end = self._first_marker(text)
+        self._held = text[end:]
+        return text[:end]
 
     def _may_open_with_call(self, text: str) -> bool:
         compact = "".join(text[:_ENOUGH].split())

@@ -15,6 +15,7 @@ from typing import Any
 from openjarvis.core.strict_json import dumps
 from openjarvis.execution.limit import encodable
 from openjarvis.execution.record import CallRecord
+from openjarvis.execution.trail import TrailUnavailable
 from openjarvis.safety.secrets import mask_secrets
 
 _SCHEMA = """
@@ -164,8 +165,11 @@ class AuditLog:
         return self._execute(f"INSERT INTO calls ({_COLUMNS}) VALUES ({marks})", values)  # noqa: S608
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> int:
-        with self._lock, closing(self._connection.execute(statement, values)) as cursor:
-            return cursor.lastrowid or 0
+        try:
+            with self._lock, closing(self._connection.execute(statement, values)) as cursor:
+                return cursor.lastrowid or 0
+        except sqlite3.Error as error:
+            raise TrailUnavailable(str(error)) from error
 
     def _select(self, query: str, values: tuple[Any, ...]) -> list[AuditEntry]:
         with self._lock:

@@ -24,7 +24,6 @@ from openjarvis.execution.approval import (
     is_async,
     timed_out,
 )
-from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.deadline import GRACE_SECONDS, TimedOut, WithinDeadline
 from openjarvis.execution.departure import Departure
 from openjarvis.execution.entry import Entry
@@ -32,6 +31,7 @@ from openjarvis.execution.policy import Policy, policy
 from openjarvis.execution.record import Detail, Outcome
 from openjarvis.execution.registrar import Performed, Registrar
 from openjarvis.execution.stops import denied, late, request_of
+from openjarvis.execution.trail import AuditTrail
 from openjarvis.execution.trip import Run, Stopped, Trip
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext, unheard
@@ -66,7 +66,7 @@ class ToolExecutor:
         approve_timeout: float = 600.0,
         max_result_chars: int = 32_000,
         mask_errors: bool = False,
-        audit: AuditLog | None = None,
+        audit: AuditTrail | None = None,
         max_parallel: int = 32,
     ) -> None:
         chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)

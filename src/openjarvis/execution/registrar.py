@@ -1,7 +1,6 @@
 """The end of the road: a result limited, its call recorded, logged, audited, told to the bus."""
 
 import logging
-import sqlite3
 import time
 import traceback
 from typing import Any, NamedTuple
@@ -9,9 +8,9 @@ from uuid import uuid4
 
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.core.types import ToolResult
-from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.limit import clip
 from openjarvis.execution.record import CallRecord, Detail, Outcome, log_call
+from openjarvis.execution.trail import AuditTrail, TrailUnavailable
 from openjarvis.execution.trip import Stopped, Trip
 from openjarvis.safety.secrets import mask_secrets
 
@@ -28,7 +27,9 @@ class Performed(NamedTuple):
 class Registrar:
     """Keeps account of calls for one executor. Any thread may use it."""
 
-    def __init__(self, bus: EventBus | None, audit: AuditLog | None, max_result_chars: int) -> None:
+    def __init__(
+        self, bus: EventBus | None, audit: AuditTrail | None, max_result_chars: int
+    ) -> None:
         self._bus = bus
         self._audit = audit
         self._max_result_chars = max_result_chars
@@ -54,7 +55,7 @@ class Registrar:
                 run_id=trip.run.run_id,
                 agent=trip.run.agent,
             )
-        except (sqlite3.Error, OSError) as error:
+        except TrailUnavailable as error:
             raise Stopped(
                 Outcome.FAILED,
                 Detail.RAISED,
@@ -124,7 +125,7 @@ class Registrar:
                 agent=trip.run.agent,
                 output=whole,
             )
-        except (sqlite3.Error, OSError):
+        except TrailUnavailable:
             # The call has ended and its row says "running": the answer is not withheld for that.
             logging.getLogger("openjarvis.audit").exception("A call's end was not recorded")
 

@@ -8,8 +8,8 @@ from openjarvis.core.errors import ToolDefinitionError, invalid_request
 from openjarvis.core.events import EventBus
 from openjarvis.core.types import Message, Role
 from openjarvis.execution.approval import Approver
-from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
+from openjarvis.execution.trail import AuditTrail
 from openjarvis.execution.trip import Run
 from openjarvis.llm.defaults import resolve
 from openjarvis.llm.history import sendable
@@ -45,7 +45,7 @@ class RequestFields(TypedDict, total=False):
     """The most tokens of one turn; 1024 by default."""
     bus: EventBus | None
     """Where events are published."""
-    audit: AuditLog | None
+    audit: AuditTrail | None
     """Where calls are recorded for good."""
     on_progress: Callable[[str, str], None] | None
     """Hears `(call_id, text)` of running tools."""
@@ -83,7 +83,7 @@ def prepare(
     temperature: float = 0.7,
     max_tokens: int = 1024,
     bus: EventBus | None = None,
-    audit: AuditLog | None = None,
+    audit: AuditTrail | None = None,
     on_progress: Callable[[str, str], None] | None = None,
     agent: str = "",
     engine_options: Mapping[str, Any] | None = None,
@@ -120,7 +120,7 @@ def prepare(
 
 
 def _executor(
-    tools: Tools | ToolExecutor, bus: EventBus | None, audit: AuditLog | None
+    tools: Tools | ToolExecutor, bus: EventBus | None, audit: AuditTrail | None
 ) -> ToolExecutor:
     if isinstance(tools, ToolExecutor):
         return tools

@@ -74,12 +74,11 @@ def safe_eval(expression: str) -> Number:
     """
     text = _as_ascii(expression)
     try:
-        tree = ast.parse(text, mode="eval")
+        return _value(ast.parse(text, mode="eval").body, 0)
     except SyntaxError as error:
         raise ValueError(_syntax_sentence(error, text)) from error
-    except (MemoryError, RecursionError) as error:  # the parser's own limits of depth
+    except (MemoryError, RecursionError) as error:  # the parser's limits, or little stack was left
         raise ValueError(_TOO_DEEP) from error
-    return _value(tree.body, 0)
 
 
 def _as_ascii(expression: str) -> str:
