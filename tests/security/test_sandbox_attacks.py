@@ -18,7 +18,7 @@ import pytest
 from openjarvis.sandbox import report
 from openjarvis.sandbox.attacks import ATTACKS, FILES, NETWORK, PROCESSES, Attack
 from openjarvis.sandbox.isolation import Isolation, detect
-from openjarvis.sandbox.process import Ending
+from openjarvis.sandbox.outcome import Ending
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.sandbox.targets import Targets
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openjarvis.core.errors import ToolError
-from openjarvis.sandbox.process import Ending, Execution
+from openjarvis.sandbox.outcome import Ending, Execution
 
 _log = logging.getLogger("openjarvis.sandbox")
 
