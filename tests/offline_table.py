@@ -1,8 +1,9 @@
 """Requests for the `offline` engine, each with the one call that is right, or none.
 
-`TUNED` rows were looked at while the engine was written; `HELD_OUT` rows were written at the same
-time and only counted. An expected `expression` is given by its value; a text that may be cut in
-several fair ways is given as a set.
+`TUNED` and `SECOND` were looked at while the engine was written. `HELD_OUT` was written together
+with `TUNED`, before the engine, and only counted; `LATE` was written after its last change. An
+expected `expression` is given by its value; a text that may be cut in several fair ways is given
+as a set.
 """
 
 from collections.abc import Mapping
@@ -420,4 +421,125 @@ HELD_OUT = [
     Row("ตอนนี้กี่โมงแล้วครับ", "current_time", {}),
     Row("订单 TH-8080 到哪里了？", "get_order_status", {"order_id": "TH-8080"}),
     Row("给我讲个笑话"),
+]
+
+# Four more tools, for the rows that were written when the first ones passed.
+LATE_SPECS = [
+    *SPECS,
+    ToolSpec(
+        "air_quality",
+        "Tell how clean the air of a city is: fine dust, ozone, pollen.",
+        _object("city", city=_text("name of the city")),
+        examples=["How is the air in Milan?", "กรุงเทพฝุ่นเยอะไหม", "深圳的空气质量怎么样"],
+    ),
+    ToolSpec(
+        "parcel_price",
+        "Work out what it costs to post a parcel to a country.",
+        _object(
+            "country weight",
+            country=_text("country of the recipient"),
+            weight={"type": "number", "description": "weight in kilograms", "minimum": 0.01},
+            express={"type": "boolean", "description": "whether it must arrive the next day"},
+        ),
+        examples=[
+            ("What does it cost to send 2 kilograms to Norway?", {"country": "Norway", "weight": 2})
+        ],
+    ),
+    ToolSpec(
+        "create_issue",
+        "Open an issue in the bug tracker. Call it when the user reports a bug.",
+        _object(
+            "title",
+            title=_text("one line that says what is wrong"),
+            priority={"type": "string", "enum": ["low", "normal", "high"]},
+        ),
+        examples=[("Report a bug: the logo is blurred", {"title": "the logo is blurred"})],
+    ),
+    ToolSpec(
+        "check_domain",
+        "Tell whether a website answers and when its certificate ends.",
+        _object("url", url=_text("address of the site", format="uri")),
+        read_only=True,
+    ),
+]
+SECOND = [
+    Row("What is 7.5% of 1,200?", "calculator", {"expression": 90}),
+    Row("Work out 144 divided by 12 plus 6", "calculator", {"expression": 18}),
+    Row("How is the air in Jakarta?", "air_quality", {"city": "Jakarta"}),
+    Row("Is there a lot of pollen in Vienna?", "air_quality", {"city": "Vienna"}),
+    Row("Will it be windy in Lisbon tomorrow?", "weather", {"city": "Lisbon"}),
+    Row(
+        "What does it cost to send 3.5 kilograms to Brazil?",
+        "parcel_price",
+        {"country": "Brazil", "weight": 3.5},
+    ),
+    Row(
+        "How much does a parcel of 1 kilogram to Japan cost?",
+        "parcel_price",
+        {"country": "Japan", "weight": 1},
+    ),
+    Row(
+        "Report a bug: the export button does nothing",
+        "create_issue",
+        {"title": "the export button does nothing"},
+    ),
+    Row(
+        "Check whether the website https://shop.example.net answers",
+        "check_domain",
+        {"url": "https://shop.example.net"},
+    ),
+    Row("What does CHANGELOG.md say?", "file_read", {"path": "CHANGELOG.md"}),
+    Row(
+        "Translate 'thank you' into English",
+        "translate",
+        {"text": "thank you", "language": "English"},
+    ),
+    Row(
+        "Search the web for cheap hotels in Kyoto", "web_search", {"query": "cheap hotels in Kyoto"}
+    ),
+    Row("Explain recursion to me"),
+    Row("Who won the match yesterday?"),
+    Row("What is the best city in Norway?"),
+    Row("48 หาร 6 ได้เท่าไร", "calculator", {"expression": 8}),
+    Row("เชียงรายฝุ่นเยอะไหม", "air_quality", {"city": "เชียงราย"}),
+    Row("成都的空气质量怎么样？", "air_quality", {"city": "成都"}),
+    Row("重庆今天天气怎么样", "weather", {"city": "重庆"}),
+    Row("我应该读什么书？"),
+]
+
+LATE = [
+    Row("What's 12% of 950?", "calculator", {"expression": 114}),
+    Row("Multiply 14 by 23", "calculator", {"expression": 322}),
+    Row("What is the difference between 91 and 37?", "calculator", {"expression": 54}),
+    Row("What's the wind like in Dublin?", "weather", {"city": "Dublin"}),
+    Row("How is the air in Mexico City today?", "air_quality", {"city": "Mexico City"}),
+    Row(
+        "What does it cost to send 0.5 kilograms to South Korea?",
+        "parcel_price",
+        {"country": "South Korea", "weight": 0.5},
+    ),
+    Row(
+        "Report a bug: search returns nothing, priority high",
+        "create_issue",
+        {"title": "search returns nothing", "priority": "high"},
+    ),
+    Row(
+        "Show me the first 3 lines of setup.cfg", "file_read", {"path": "setup.cfg", "max_lines": 3}
+    ),
+    Row("Remember that Anna likes tea", "memory_store", {"content": "Anna likes tea"}),
+    Row(
+        "Convert 300 THB to SGD",
+        "convert_currency",
+        {"amount": 300, "source": "THB", "target": "SGD"},
+    ),
+    Row("Roll 3 dice with 8 sides", "roll_dice", {"sides": 8, "count": 3}),
+    Row("Where is order TH-7788?", "get_order_status", {"order_id": "TH-7788"}),
+    Row("Recommend a film"),
+    Row("How old is the universe?"),
+    Row("Set an alarm for 7"),
+    Row("90 หารด้วย 15 เท่ากับเท่าไร", "calculator", {"expression": 6}),
+    Row("วันนี้ที่หัวหินฝนตกไหม", "weather", {"city": "หัวหิน"}),
+    Row("武汉的空气质量怎么样？", "air_quality", {"city": "武汉"}),
+    Row("订单 TH-1199 到哪里了？", "get_order_status", {"order_id": "TH-1199"}),
+    Row("แนะนำหนังให้หน่อย"),
 ]

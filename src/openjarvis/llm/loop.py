@@ -121,8 +121,11 @@ class Conversation:
 
     def _answer(self, call: ToolCall, record: CallRecord) -> None:
         self._response.tool_calls.append(record)
+        metadata = {} if record.outcome is Outcome.RAN else {"success": False}
         self.messages.append(
-            Message(Role.TOOL, record.output, name=call.name, tool_call_id=call.id)
+            Message(
+                Role.TOOL, record.output, name=call.name, tool_call_id=call.id, metadata=metadata
+            )
         )
 
     def _leave_open(self, why: str) -> None:

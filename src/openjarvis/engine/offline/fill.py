@@ -5,18 +5,18 @@ are what is left of the request after them and after the words that the tool kno
 """
 
 import re
-from collections.abc import Iterable
+from string import ascii_letters
 
-from openjarvis.engine.offline_extract import Piece, is_path
-from openjarvis.engine.offline_filling import Filling
-from openjarvis.engine.offline_index import ToolIndex, left_cues
-from openjarvis.engine.offline_match import Match
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_rest import fill_rest
-from openjarvis.engine.offline_schema import Kind, Parameter, name_words
-from openjarvis.engine.offline_script import stem, word_before
-from openjarvis.engine.offline_values import member_in, number_in, value_of
-from openjarvis.engine.offline_words import FUNCTION_WORDS
+from openjarvis.engine.offline.extract import Piece, is_path
+from openjarvis.engine.offline.filling import WEAK, Filling
+from openjarvis.engine.offline.index import ToolIndex, left_cues
+from openjarvis.engine.offline.match import Match
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.rest import fill_rest
+from openjarvis.engine.offline.schema import Kind, Parameter, name_words
+from openjarvis.engine.offline.script import stem, word_before
+from openjarvis.engine.offline.values import member_in, number_in, value_of
+from openjarvis.engine.offline.words import FUNCTION_WORDS
 
 _SHOWING = {
     Kind.EMAIL: ("email",),
@@ -25,7 +25,7 @@ _SHOWING = {
     Kind.CODE: ("code",),
     Kind.DATE: ("date",),
 }
-_STRONG, _WEAK = 0.6, 0.2
+_STRONG = 0.6
 _CERTAIN_ARITHMETIC, _RISKY_ARITHMETIC = 0.9, 0.6
 
 
@@ -36,12 +36,9 @@ def fill(request: Request, index: ToolIndex, match: Match) -> Filling | None:
     filling = Filling(request, index, match)
     required = [parameter for parameter in index.parameters if parameter.required]
     optional = [parameter for parameter in index.parameters if not parameter.required]
-    for parameter in required:
+    for parameter in [*required, *optional]:
         _fill_showing(filling, parameter)
-    _fill_numbers(filling, required)
-    for parameter in optional:
-        _fill_showing(filling, parameter)
-    _fill_numbers(filling, optional)
+    _fill_numbers(filling)
     missing = [parameter for parameter in required if filling.is_missing(parameter)]
     if any(parameter.kind not in (Kind.NAME, Kind.TEXT, Kind.PATH) for parameter in missing):
         return None
@@ -60,7 +57,7 @@ def _fill_showing(filling: Filling, parameter: Parameter) -> None:
     if kind is Kind.ENUM:
         found = member_in(request, parameter, filling.used, _foreign_cues(filling, parameter))
         if found is not None:
-            says = _WEAK if request.folded[found.start : found.end] in FUNCTION_WORDS else _STRONG
+            says = WEAK if request.folded[found.start : found.end] in FUNCTION_WORDS else _STRONG
             filling.put(parameter, found.value, *found[1:], says * parameter.required)
     elif kind is Kind.EXPRESSION and (expression := request.expression):
         sure = _CERTAIN_ARITHMETIC if expression.certain else _RISKY_ARITHMETIC
@@ -71,7 +68,7 @@ def _fill_showing(filling: Filling, parameter: Parameter) -> None:
         _fill_list(filling, parameter)
     elif kind is Kind.PROGRAM:
         for piece in filling.free_pieces("quoted")[:1]:
-            filling.put(parameter, piece.value, piece.start, piece.end, _WEAK)
+            filling.put(parameter, piece.value, piece.start, piece.end, WEAK)
     elif kind in _SHOWING:
         _fill_piece(filling, parameter)
 
@@ -80,9 +77,9 @@ def _fill_piece(filling: Filling, parameter: Parameter) -> None:
     for piece in filling.free_pieces(*_SHOWING[parameter.kind]):
         value = value_of(piece, parameter)
         if value is not None:
-            sure = _STRONG if parameter.required else _WEAK
+            sure = _STRONG if parameter.required else WEAK
             if not _is_like(piece, parameter.sample):
-                sure = _WEAK
+                sure = WEAK
             filling.put(parameter, value, piece.start, piece.end, sure)
             return
     if parameter.kind is Kind.PATH:
@@ -94,8 +91,8 @@ def _fill_piece(filling: Filling, parameter: Parameter) -> None:
 
 def _is_like(piece: Piece, sample: str) -> bool:
     """Tell whether a code begins as the sample in its description does."""
-    letters = re.match(r"[A-Za-z]*", sample)
-    return piece.kind != "code" or not letters or piece.value.startswith(letters[0])
+    letters = sample[: len(sample) - len(sample.lstrip(ascii_letters))]
+    return piece.kind != "code" or bool(piece.value.startswith(letters))
 
 
 def _fill_boolean(filling: Filling, parameter: Parameter) -> None:
@@ -119,12 +116,13 @@ def _fill_list(filling: Filling, parameter: Parameter) -> None:
         filling.put(parameter, values, pieces[0].start, pieces[-1].end, _STRONG)
 
 
-def _fill_numbers(filling: Filling, parameters: Iterable[Parameter]) -> None:
+def _fill_numbers(filling: Filling) -> None:
     """Give each number to the argument whose words stand beside it.
 
     Required arguments then take the numbers that are left.
     """
-    wanting = [one for one in parameters if one.kind is Kind.NUMBER and filling.is_missing(one)]
+    numbers = [one for one in filling.index.parameters if one.kind is Kind.NUMBER]
+    wanting = [one for one in numbers if filling.is_missing(one)]
     pairs = [
         (_nearness(filling, parameter, piece), parameter, piece)
         for parameter in wanting
@@ -135,7 +133,7 @@ def _fill_numbers(filling: Filling, parameters: Iterable[Parameter]) -> None:
         is_free = filling.is_missing(parameter) and not filling.is_used(piece.start, piece.end)
         if is_free and (nearness > 0 or parameter.required):
             end = _unit_end(filling, parameter, piece)
-            sure = _WEAK * parameter.required
+            sure = WEAK * parameter.required
             filling.put(parameter, number_in(piece, parameter), piece.start, end, sure)
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from openjarvis.engine.offline_numbers import DIGITS, SPELLED_ENGLISH, SPELLED_HAN, SPELLED_THAI
+from openjarvis.engine.offline.numbers import DIGITS, SPELLED_ENGLISH, SPELLED_HAN, SPELLED_THAI
 
 MAX_TOKENS = 400
 

@@ -6,16 +6,15 @@
 import re
 from collections.abc import Sequence
 
-from openjarvis.engine.offline_filling import Filling
-from openjarvis.engine.offline_index import ToolIndex, left_cues
-from openjarvis.engine.offline_match import Span
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import MARK, Word, mark, stem, word_before
-from openjarvis.engine.offline_values import may_be
-from openjarvis.engine.offline_words import CONNECTORS, FUNCTION_WORDS, PREPOSITIONS, peel
+from openjarvis.engine.offline.filling import WEAK, Filling
+from openjarvis.engine.offline.index import ToolIndex, left_cues
+from openjarvis.engine.offline.match import Span
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import MARK, Word, mark, stem, word_before
+from openjarvis.engine.offline.values import may_be
+from openjarvis.engine.offline.words import CONNECTORS, FUNCTION_WORDS, PREPOSITIONS, peel
 
-_WEAK = 0.2
 _PHRASE = 4
 _NEW_THING = re.compile(r"\s*(?:me|us|a|an)\s")  # "write a poem": the poem is what is asked for
 _QUESTION = re.compile(r"\b(?:what|which|who|when|where|why|how|did|does)\b")
@@ -45,7 +44,7 @@ def _in_example_order(index: ToolIndex, parameters: Sequence[Parameter]) -> list
 
 def _fill_quoted(filling: Filling, parameter: Parameter) -> bool:
     for piece in filling.free_pieces("quoted")[:1]:
-        filling.put(parameter, piece.value, piece.start, piece.end, _WEAK)
+        filling.put(parameter, piece.value, piece.start, piece.end, WEAK)
         return True
     return False
 
@@ -66,7 +65,7 @@ def _fill_plain_file_name(filling: Filling, parameter: Parameter) -> bool:
         before = word_before(filling.request.folded, span.start)
         is_said = before not in FUNCTION_WORDS and stem(before) in parameter.words
         if (is_said or name.isupper()) and not re.search(r"\s", name):
-            filling.put(parameter, name, span.start, span.end, _WEAK)
+            filling.put(parameter, name, span.start, span.end, WEAK)
             return True
     return False
 
@@ -115,7 +114,8 @@ def _fill_text(filling: Filling, parameter: Parameter) -> bool:
     text = re.sub(r"(?i)[\s,]*\bplease[.!?]*$|[?!.。？！]+$", "", text).strip()
     if not text:
         return False
-    filling.doubt += bool(_NEW_THING.match(request.folded, start))
+    if word_before(request.folded, start) not in CONNECTORS:
+        filling.doubt += bool(_NEW_THING.match(request.folded, start))
     filling.doubt += bool(_QUESTION.search(request.folded, 0, start))
     filling.put(parameter, text, start, end, 0.0)
     inside = [span for span in filling.match.unknown if span.start < end and span.end > start]
@@ -143,7 +143,8 @@ def _text_start(filling: Filling) -> int:
         if not _connects(request.folded, word) or word.start > first:
             break
         head = word.end
-    return head + len(re.match(r"[\s,:：;-]*", request.folded[head:])[0])  # type: ignore[index]
+    text = request.folded[head:]
+    return head + len(text) - len(text.lstrip(" \t\n,:：;-"))
 
 
 def _connects(folded: str, word: Word) -> bool:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from math import log2
 from typing import NamedTuple
 
-from openjarvis.engine.offline_examples import cut, known_grams
-from openjarvis.engine.offline_index import ToolIndex
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_script import Word, gram_size, stem
-from openjarvis.engine.offline_words import is_content, peel
+from openjarvis.engine.offline.examples import cut, known_grams
+from openjarvis.engine.offline.index import ToolIndex
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.script import Word, gram_size, stem
+from openjarvis.engine.offline.words import is_content, peel
 
 _OWN = 1.0
 _NAME_WORD = 1.5  # a name that is not understood changes the question more than another word
@@ -60,20 +60,28 @@ def match(request: Request, index: ToolIndex, rarity: Rarity) -> Match:
     """Return what of a request a tool knows."""
     hits: list[Span] = []
     unknown: list[Span] = []
+    counted: set[str] = set()
     for word in request.words:
         if word.kind == "run":
             _match_run(request, word, index, rarity, hits, unknown)
             continue
         capital = request.is_capital(word)
         feature = stem(word.text)
-        if is_content(word) and feature in index.vocabulary:
-            weight = index.vocabulary[feature] * rarity.of(feature)
+        is_name = capital and bool(unknown) and _goes_on(unknown[-1], word, request.folded)
+        if is_content(word) and feature in index.vocabulary and not is_name:
+            weight = 0.0 if feature in counted else index.vocabulary[feature] * rarity.of(feature)
             hits.append(Span(word.start, word.end, weight, capital))
+            counted.add(feature)
         elif is_content(word) or (capital and len(word.text) > 1):
             weight = _NAME_WORD if capital else 1.0
             owned = not capital and rarity.is_owned(feature)
             unknown.append(Span(word.start, word.end, weight * is_content(word), capital, owned))
     return Match(hits, _joined(unknown, request.folded))
+
+
+def _goes_on(name: Span, word: Word, folded: str) -> bool:
+    """Tell whether a word goes on with a name, as the second one of "Mexico City" does."""
+    return name.capital and folded[name.end : word.start] == " "
 
 
 def _match_run(

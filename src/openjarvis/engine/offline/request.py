@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import date
 
-from openjarvis.engine.offline_arithmetic import Expression, find_expression
-from openjarvis.engine.offline_extract import Piece, pieces, without
-from openjarvis.engine.offline_glossary import Gloss, glosses
-from openjarvis.engine.offline_script import Word, composed, fold, words
-from openjarvis.engine.offline_words import PROHIBITIONS
+from openjarvis.engine.offline.arithmetic import Expression, find_expression
+from openjarvis.engine.offline.extract import Piece, pieces, without
+from openjarvis.engine.offline.glossary import Gloss, glosses
+from openjarvis.engine.offline.script import Word, composed, fold, words
+from openjarvis.engine.offline.words import PROHIBITIONS
 
 MAX_CHARACTERS = 2_000
 """How much of a request is read; a text argument may still take what comes after."""

@@ -7,9 +7,9 @@ import re
 from datetime import date
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_dates import find_dates
-from openjarvis.engine.offline_numbers import NUMBER, number_of
-from openjarvis.engine.offline_script import MARK, fold, is_unspaced, mark
+from openjarvis.engine.offline.dates import find_dates
+from openjarvis.engine.offline.numbers import NUMBER, number_of
+from openjarvis.engine.offline.script import MARK, fold, is_unspaced, mark
 
 _LETTER = r"[\w@+~-]"
 _LETTERS = r"[\w@+~./-]"
@@ -36,6 +36,8 @@ _PIECE = re.compile(
     rf"|(?<!{MARK})(?P<unspaced>{MARK}+\.[a-z][a-z0-9]{{1,4}}(?![a-z0-9_]))",
     re.DOTALL,
 )
+_DIGIT = 9
+_SIGN = re.compile(r"(?:(?<!\S)-|(?<!\w)minus |ลบ ?|负)$")
 _TRAILING = ".,;:!?)]}。，、！？）"
 
 
@@ -59,9 +61,9 @@ def pieces(text: str, folded: str, today: date) -> list[Piece]:
     dates = [Piece("date", day, day.start, day.end) for day in find_dates(bare, today)]
     bare = without(bare, dates)
     numbers = [
-        Piece("number", value, match.start(), match.end())
+        _number(bare, match, value)
         for match in NUMBER.finditer(bare)
-        if (value := number_of(match[0])) is not None and _is_apart(bare, match)
+        if (value := number_of(match[0])) is not None and _is_apart(bare, match, value)
     ]
     return sorted([*found, *dates, *numbers], key=lambda piece: piece.start)
 
@@ -93,10 +95,18 @@ def _marked(text: str, folded: str) -> Any:
             yield Piece(kind, text[start:end], start, end)
 
 
-def _is_apart(folded: str, match: re.Match[str]) -> bool:
+def _number(folded: str, match: re.Match[str], value: float) -> Piece:
+    """Return a number with its sign."""
+    sign = _SIGN.search(folded[: match.start()])
+    if sign is None:
+        return Piece("number", value, match.start(), match.end())
+    return Piece("number", -value, sign.start(), match.end())
+
+
+def _is_apart(folded: str, match: re.Match[str], value: float) -> bool:
     """Tell whether a number is no part of a word; 一 and สอง are parts of many."""
     if not match[0][0].isascii():
-        return len(match[0]) > 1 or _beside_nothing(folded, match.start(), match.end())
+        return value > _DIGIT or _beside_nothing(folded, match.start(), match.end())
     before, after = folded[: match.start()][-1:], folded[match.end() :][:1]
     return not (before == "." or _is_latin(before) or (_is_latin(after) and match[0][-1].isalpha()))
 

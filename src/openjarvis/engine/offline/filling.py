@@ -2,11 +2,14 @@
 
 from typing import Any
 
-from openjarvis.engine.offline_extract import Piece
-from openjarvis.engine.offline_index import ToolIndex
-from openjarvis.engine.offline_match import Match, Span
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Parameter
+from openjarvis.engine.offline.extract import Piece
+from openjarvis.engine.offline.index import ToolIndex
+from openjarvis.engine.offline.match import Match, Span
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Parameter
+
+WEAK = 0.2
+"""What an argument adds to the evidence that shows little of what it is."""
 
 
 class Filling:

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from openjarvis.engine.offline_examples import Lesson, lesson_of
-from openjarvis.engine.offline_schema import (
+from openjarvis.engine.offline.examples import Lesson, lesson_of
+from openjarvis.engine.offline.schema import (
     Kind,
     Parameter,
     has_unfillable,
     name_words,
     parameters_of,
 )
-from openjarvis.engine.offline_script import fold, stem, word_before, words
-from openjarvis.engine.offline_words import grams, is_content
+from openjarvis.engine.offline.script import fold, stem, word_before, words
+from openjarvis.engine.offline.words import grams, is_content
 from openjarvis.toolkit.base import ToolSpec
 
 _NAME, _EXAMPLE, _DESCRIPTION, _PARAMETER = 1.0, 1.0, 0.7, 0.4

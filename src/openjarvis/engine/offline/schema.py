@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from openjarvis.engine.offline_script import fold, stem
+from openjarvis.engine.offline.script import fold, stem
 from openjarvis.toolkit.base import ToolSpec
 
 
@@ -87,13 +87,11 @@ def name_words(name: str) -> list[str]:
 
 def parameters_of(spec: ToolSpec) -> list[Parameter]:
     """Return the arguments of a tool in the order of its schema."""
-    schema = spec.parameters if isinstance(spec.parameters, dict) else {}
-    properties = schema.get("properties")
-    required = schema.get("required") or ()
+    schema, properties, required = _parts(spec)
     context = f"{spec.name} {spec.description} {spec.category}".replace("_", " ").lower()
     parameters = [
-        _parameter(name, _resolved(member, schema), name in required, context)
-        for name, member in (properties.items() if isinstance(properties, dict) else ())
+        _parameter(str(name), _resolved(member, schema), name in required, context)
+        for name, member in properties.items()
     ]
     if len(parameters) == 1 and parameters[0].kind is Kind.TEXT:
         return [replace(parameters[0], required=True)]  # without its only text a call is idle
@@ -102,9 +100,19 @@ def parameters_of(spec: ToolSpec) -> list[Parameter]:
 
 def has_unfillable(spec: ToolSpec) -> bool:
     """Tell whether the schema requires an argument that it does not describe."""
+    _, properties, required = _parts(spec)
+    return any(name not in properties for name in required)
+
+
+def _parts(spec: ToolSpec) -> tuple[dict[str, Any], dict[Any, Any], list[Any]]:
+    """Return a schema, its properties and what it requires; parts of a wrong type are empty."""
     schema = spec.parameters if isinstance(spec.parameters, dict) else {}
-    known = schema.get("properties") or {}
-    return any(name not in known for name in schema.get("required") or ())
+    properties, required = schema.get("properties"), schema.get("required")
+    return (
+        schema,
+        properties if isinstance(properties, dict) else {},
+        required if isinstance(required, list) else [],
+    )
 
 
 def _resolved(member: Any, root: dict[str, Any]) -> dict[str, Any]:

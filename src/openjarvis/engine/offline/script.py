@@ -1,4 +1,4 @@
-"""Text as the `offline` engine reads it: folded, cut into words, weighed by script.
+"""Text as the `offline` engine reads it: folded, cut into words, those cut to their stems.
 
 Folding keeps the length, so that a place in the folded text is the same place in the request.
 """
@@ -112,7 +112,7 @@ def words(folded: str) -> list[Word]:
 
 
 _SUFFIXES = (
-    ("ies", "y", 5),
+    ("ies", "", 5),
     ("ations", "at", 8),
     ("ation", "at", 7),
     ("ions", "", 7),
@@ -124,6 +124,7 @@ _SUFFIXES = (
     ("ed", "", 5),
     ("es", "", 5),
     ("s", "", 4),
+    ("y", "", 4),
 )
 
 

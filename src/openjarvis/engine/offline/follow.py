@@ -3,12 +3,12 @@
 import re
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_examples import Lesson, Slot
-from openjarvis.engine.offline_index import ToolIndex
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import fold
-from openjarvis.engine.offline_values import may_be, number_in, value_of
+from openjarvis.engine.offline.examples import Lesson, Slot
+from openjarvis.engine.offline.index import ToolIndex
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import fold
+from openjarvis.engine.offline.values import may_be, members_of, number_in, value_of
 
 _LONGEST_REQUEST = 300
 _LONGEST_NAME = 5
@@ -57,8 +57,7 @@ def _value(request: Request, parameter: Parameter, slot: Slot) -> Any:
     text = request.text[slot.start : slot.end].strip()
     inside = [piece for piece in request.pieces if slot.start <= piece.start < slot.end]
     if parameter.kind is Kind.ENUM:
-        members = parameter.schema.get("enum") or [parameter.schema.get("const")]
-        return next((one for one in members if _same(str(one), text)), None)
+        return next((one for one in members_of(parameter) if _same(str(one), text)), None)
     if parameter.kind in _SHOWN_BY_PIECES:
         if len(inside) != 1 or (inside[0].start, inside[0].end) != (slot.start, slot.end):
             return None

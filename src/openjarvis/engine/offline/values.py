@@ -4,12 +4,12 @@ import re
 from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_dates import FoundDate
-from openjarvis.engine.offline_extract import Piece
-from openjarvis.engine.offline_match import Span
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import fold, word_before
+from openjarvis.engine.offline.dates import FoundDate
+from openjarvis.engine.offline.extract import Piece
+from openjarvis.engine.offline.match import Span
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Parameter
+from openjarvis.engine.offline.script import fold, word_before
 
 
 class Member(NamedTuple):
@@ -18,6 +18,13 @@ class Member(NamedTuple):
     value: Any
     start: int
     end: int
+
+
+def members_of(parameter: Parameter) -> list[Any]:
+    """Return the values of an enum that a request can name."""
+    schema = parameter.schema
+    members = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
+    return [one for one in members if one is not None and not isinstance(one, bool)]
 
 
 def member_in(
@@ -29,12 +36,9 @@ def member_in(
     then the first, and at one place the longest.
     """
     taken = [*used, *(Span(p.start, p.end, 0) for p in request.pieces if p.kind == "quoted")]
-    schema = parameter.schema
-    members = schema["enum"] if isinstance(schema.get("enum"), list) else [schema.get("const")]
     found = [
         Member(value, start, end)
-        for value in members
-        if value is not None and not isinstance(value, bool)
+        for value in members_of(parameter)
         for start, end in _places(request, str(value), exact=not parameter.required)
         if not any(start < span.end and end > span.start for span in taken)
     ]
@@ -74,7 +78,8 @@ def may_be(text: str, parameter: Parameter) -> bool:
 
 def number_in(piece: Piece, parameter: Parameter) -> int | float | None:
     """Return a number that keeps to the type and the bounds of an argument."""
-    value, schema = piece.value, parameter.schema
+    value: int | float = piece.value
+    schema = parameter.schema
     if schema.get("type") == "integer" and not isinstance(value, int):
         return None
     low, high = schema.get("minimum"), schema.get("maximum")
@@ -82,29 +87,19 @@ def number_in(piece: Piece, parameter: Parameter) -> int | float | None:
         return None
     if isinstance(high, int | float) and value > high:
         return None
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def value_of(piece: Piece, parameter: Parameter) -> Any:
     """Return what an argument gets from a piece, or None when it cannot take it."""
     if isinstance(piece.value, FoundDate):
-        return _date(piece.value, piece, parameter)
+        return _date(piece.value, parameter)
     if piece.kind == "domain":
         return f"https://{piece.value}"
-    pattern = parameter.schema.get("pattern")
-    if parameter.kind is Kind.CODE and isinstance(pattern, str):
-        return piece.value if _fits(pattern, piece.value) else None
     return piece.value
 
 
-def _date(found: FoundDate, piece: Piece, parameter: Parameter) -> str | None:
+def _date(found: FoundDate, parameter: Parameter) -> str | None:
     if parameter.schema.get("format") == "date-time":
         return f"{found.day.isoformat()}{found.time}" if found.time else None
     return found.day.isoformat()
-
-
-def _fits(pattern: str, text: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:  # JSON Schema's regular expressions are not quite Python's
-        return True

@@ -5,6 +5,7 @@ never makes up an answer: what it says is a tool's result, or that there is nobo
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, ClassVar
@@ -14,20 +15,16 @@ from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import InferenceEngine, Reply, reply_calls
-from openjarvis.engine.offline_choose import Choice, choose
-from openjarvis.engine.offline_request import read_request
+from openjarvis.engine.offline.choose import Choice, choose
+from openjarvis.engine.offline.notice import HOW_TO_GET_ONE
+from openjarvis.engine.offline.request import read_request
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.check import ArgumentsError, Checker
 
 MODEL = "offline"
-HOW_TO_GET_ONE = (
-    "To get one, set OPENAI_API_KEY (or another provider's key), start a local server such as "
-    "Ollama, or name a GGUF file in the configuration; `jarvis engines` shows what is ready."
+_NONE_FITS = (
+    "No language model is available, and none of the tools fits this request. What there is:"
 )
-NOTICE = f"No language model answered: the offline engine only runs tools. {HOW_TO_GET_ONE}"
-"""What a surface tells its user, in one line, when this engine was used."""
-
-_NONE_FITS = "No language model is available, and none of the tools fits this request."
 _NO_TOOLS = "No language model is available, and there are no tools to run."
 _LONGEST_SENTENCE = 200
 
@@ -106,7 +103,7 @@ def specs_of(definitions: Sequence[dict[str, Any]]) -> list[ToolSpec]:
 
 def _is_accepted(choice: Choice, spec: ToolSpec) -> bool:
     try:
-        Checker(spec.parameters, owner=spec.name).check(choice.arguments)
+        Checker(spec.parameters or {}, owner=spec.name).check(choice.arguments)
     except (ArgumentsError, ToolDefinitionError):
         return False
     return True
@@ -131,22 +128,16 @@ def _result(message: Message) -> str:
 def _what_there_is(specs: Sequence[ToolSpec]) -> str:
     if not specs:
         return f"{_NO_TOOLS} {HOW_TO_GET_ONE}"
-    lines = [f"- {spec.name}: {_first_sentence(spec.description)}".rstrip(": ") for spec in specs]
-    return "\n".join([f"{_NONE_FITS} What can be done without one:", *lines, HOW_TO_GET_ONE])
+    return "\n".join([_NONE_FITS, *map(_listed, specs), HOW_TO_GET_ONE])
 
 
-def _first_sentence(description: str) -> str:
-    flat = " ".join(description.split())
-    end = next(
-        (
-            at + 1
-            for at in range(len(flat))
-            if flat[at] in ".!?" and flat[at + 1 : at + 2] in (" ", "")
-        ),
-        len(flat),
-    )
-    sentence = flat[:end]
-    return sentence if len(sentence) <= _LONGEST_SENTENCE else f"{sentence[:_LONGEST_SENTENCE]}…"
+def _listed(spec: ToolSpec) -> str:
+    """Return a tool's name with the first sentence of its description."""
+    flat = " ".join((spec.description or "").split())
+    sentence = re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0]
+    if len(sentence) > _LONGEST_SENTENCE:
+        sentence = f"{sentence[:_LONGEST_SENTENCE]}…"
+    return f"- {spec.name}: {sentence}" if sentence else f"- {spec.name}"
 
 
 def _says(text: str) -> Reply:

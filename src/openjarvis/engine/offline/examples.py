@@ -5,14 +5,16 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_request import Request, read_request
-from openjarvis.engine.offline_schema import Kind, Parameter
-from openjarvis.engine.offline_script import Word, fold, gram_size, stem, word_before
-from openjarvis.engine.offline_words import PREPOSITIONS, is_content, peel
+from openjarvis.engine.offline.request import Request, read_request
+from openjarvis.engine.offline.schema import Kind, Parameter
+from openjarvis.engine.offline.script import Word, fold, gram_size, stem, word_before
+from openjarvis.engine.offline.words import PREPOSITIONS, is_content, peel
 
 _ANY_DAY = date(2000, 1, 1)
 _LONGEST_SLOT = 60
 _LEAST_LITERAL = 2
+_MOST_SLOTS = 3  # each multiplies the time that a request which does not fit can take
+_LONGEST_NAME = 2  # in n-grams; a longer stretch holds more than a name
 _PIECE_OF = {
     Kind.CODE: "code",
     Kind.PATH: "path",
@@ -172,8 +174,20 @@ def _unspaced_span(request: Request, known: Container[str]) -> tuple[int, int] |
             if span[1] > span[0]:
                 spans.append(span)
     placed = [span for span in spans if request.folded[: span[0]].endswith(_PLACES)]
-    only = spans if len(spans) == 1 else placed
-    return only[0] if len(only) == 1 else None
+    if len(placed) == 1:
+        return placed[0]
+    return _owner(request.folded, *spans[0]) if len(spans) == 1 else None
+
+
+def _owner(folded: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return whose thing a stretch names (北京 in 北京的空气), or all of it when it is short."""
+    stretch = folded[start:end]
+    if owned := re.match(r"(.{2,}?)[的の].", stretch):
+        return start, start + len(owned[1])
+    if owner := re.search(r".(?:ของ|ที่|ใน)(.{2,})$", stretch):
+        return end - len(owner[1]), end
+    longest = _LONGEST_NAME * gram_size(stretch)
+    return (start, end) if len(stretch) <= longest else None
 
 
 def known_grams(run: Word, known: Container[str]) -> list[Word]:
@@ -200,7 +214,7 @@ def _pattern(folded: str, slots: Sequence[Slot], kinds: dict[str, Kind]) -> re.P
         source += f"{_spaced(body[position : slot.start])}(?P<s{index}>{value})"
         position = slot.end
     literal += body[position:]
-    if len(re.findall(r"\w", literal)) < _LEAST_LITERAL:
+    if len(slots) > _MOST_SLOTS or len(re.findall(r"\w", literal)) < _LEAST_LITERAL:
         return None
     return re.compile(_OPENING + source + _spaced(body[position:]) + _CLOSING)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openjarvis.engine.offline_script import stem
+from openjarvis.engine.offline.script import stem
 
 _ENTRIES = """
 read: อ่าน 读取 阅读 读 讀取

@@ -8,15 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from openjarvis.engine.offline_examples import cut
-from openjarvis.engine.offline_fill import fill
-from openjarvis.engine.offline_filling import Filling
-from openjarvis.engine.offline_follow import follow
-from openjarvis.engine.offline_index import ToolIndex, index_of
-from openjarvis.engine.offline_match import Match, Rarity, Span, match
-from openjarvis.engine.offline_request import Request
-from openjarvis.engine.offline_script import Word
-from openjarvis.engine.offline_words import peel
+from openjarvis.engine.offline.examples import cut
+from openjarvis.engine.offline.fill import fill
+from openjarvis.engine.offline.filling import Filling
+from openjarvis.engine.offline.follow import follow
+from openjarvis.engine.offline.index import ToolIndex, index_of
+from openjarvis.engine.offline.match import Match, Rarity, Span, match
+from openjarvis.engine.offline.request import Request
+from openjarvis.engine.offline.schema import Kind
+from openjarvis.engine.offline.script import Word
+from openjarvis.engine.offline.words import peel
 from openjarvis.toolkit.base import ToolSpec
 
 THRESHOLD = 0.5
@@ -70,20 +71,26 @@ def _choice(request: Request, index: ToolIndex, rarity: Rarity) -> Choice | None
 
 def _score(filling: Filling, known: Match) -> float:
     """Return the share of the request that a tool accounts for."""
-    found = filling.evidence + sum(
-        hit.weight * (_INSIDE_A_TEXT if filling.is_used(hit.start, hit.end) else 1.0)
-        for hit in known.hits
-    )
+    found = filling.evidence + _weight_of_hits(filling, known)
     if found < _LEAST:
         return 0.0
     missed = sum(_left_over(filling, span) for span in known.unknown)
+    # A number beside an expression says that the expression is not all that is to be computed.
+    computes = any(parameter.kind is Kind.EXPRESSION for parameter in filling.index.parameters)
     stray = sum(
-        _STRAY.get(piece.kind, 1.0)
+        1.0 if computes and piece.kind == "number" else _STRAY.get(piece.kind, 1.0)
         for piece in filling.request.pieces
         if not filling.is_used(piece.start, piece.end)
     )
     vague = _PER_LOOSE_WORD * filling.loose + filling.doubt
     return found / (found + missed + stray + vague)
+
+
+def _weight_of_hits(filling: Filling, known: Match) -> float:
+    """Return what the known words weigh; those of a text count, less, when there are no others."""
+    inside = {hit for hit in known.hits if filling.is_used(hit.start, hit.end)}
+    outside = sum(hit.weight for hit in known.hits if hit not in inside)
+    return outside or _INSIDE_A_TEXT * sum(hit.weight for hit in inside)
 
 
 def _left_over(filling: Filling, span: Span) -> float:

@@ -2,7 +2,7 @@
 
 import re
 
-from openjarvis.engine.offline_script import HAN_GRAM, Word, gram_size
+from openjarvis.engine.offline.script import HAN_GRAM, Word, gram_size
 
 
 def _set(words: str) -> frozenset[str]:
@@ -23,7 +23,8 @@ FUNCTION_WORDS = _set(
     against between through during before after above below up down again once just only very too
     also more most much many few less least such same other another own now right still yet ever
     never always please thanks thank kindly hey hi hello ok okay yes s t re ve ll d m don doesn didn
-    isn one something somebody someone anything anybody everything nothing
+    isn lot lots bit kind sort thing things one
+    something somebody someone anything anybody everything nothing
     aren wasn weren won wouldn couldn shouldn let lets"""
 )
 
@@ -40,7 +41,7 @@ CONNECTORS = _set("about for that on of to saying says say whether regarding ove
 PREPOSITIONS = _set("about for of in on at to from with by the a an into near called named is")
 
 PROHIBITIONS = re.compile(
-    r"\s*(?:please\s+)?(?:do\s*n[o']t\b|don't\b|never\b|不要|别|請勿|请勿|อย่า|ห้าม|no\s+hagas\b)"
+    r"\s*(?:please\s+)?(?:do\s*n[o']t\b|don't\b|never\b|不要|别|請勿|请勿|อย่า|ห้าม)"
 )
 
 # Unspaced scripts: what may open a request, link its parts, or close it. They are cut only off the
