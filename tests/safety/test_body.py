@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -29,6 +30,17 @@ def test_an_archive_bomb_is_unpacked_no_further_than_the_limit() -> None:
     body, is_cut = read_body([packed], encoding="gzip", limit=100_000)
 
     assert (len(body), is_cut) == (100_000, True)
+
+
+def test_a_bomb_takes_little_memory_on_the_way() -> None:
+    packed = gzip.compress(b"\0" * (50 << 20))
+    tracemalloc.start()
+
+    read_body([packed], encoding="gzip", limit=100_000)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 << 20
 
 
 def test_bytes_that_unpack_to_nothing_have_an_end() -> None:

@@ -198,6 +198,13 @@ class TestASnippet:
         assert "it all fits" not in execution.stdout
         assert execution.ending is Ending.DISK_FULL or "No space left" in execution.stderr
 
+    def test_one_file_has_a_greatest_size(self, isolation: Isolation) -> None:
+        execution = sandbox(isolation, file_bytes=1 << 20).run(
+            "with open('big', 'wb') as file:\n    file.write(bytes(2 << 20))"
+        )
+
+        assert "File too large" in execution.stderr
+
     def test_leaves_nothing_in_the_temporary_folder(
         self, isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -309,6 +316,13 @@ class TestASession:
 
         assert session.run("1").ending is not None
         assert not session.is_open
+
+    def test_a_line_without_end_to_the_parent_ends_the_session_at_once(self) -> None:
+        session = Sandbox(Limits(timeout_seconds=20)).open()
+
+        execution = session.run("import os\nwhile True: os.write(60, b'x' * 1000)")
+
+        assert execution.ending is Ending.CRASHED
 
     def test_outlives_the_thread_that_opened_it(self) -> None:
         sessions: list[Session] = []

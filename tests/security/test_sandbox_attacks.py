@@ -70,6 +70,16 @@ def test_the_kernel_alone_stops_all_but_looking_for_names(attack: Attack, target
     assert holds is (attack.name not in SEEN_WITHOUT_BUBBLEWRAP)
 
 
+@pytest.mark.skipif(detect().landlock < 6, reason="Landlock learned it with version 6")
+@pytest.mark.parametrize("name", ["signal a process", "reach an abstract socket"])
+def test_landlock_alone_keeps_signals_and_abstract_sockets_inside(
+    name: str, targets: Targets
+) -> None:
+    (attack,) = [attack for attack in ATTACKS if attack.name == name]
+
+    assert report.holds(Isolation(landlock=detect().landlock), attack, targets)
+
+
 @needs_bubblewrap
 @pytest.mark.parametrize("attack", named((*FILES, *PROCESSES, *NETWORK)))
 def test_bubblewrap_alone_stops_all_that_reaches_outside(attack: Attack, targets: Targets) -> None:
