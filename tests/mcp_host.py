@@ -21,7 +21,7 @@ from openjarvis.toolkit.context import ToolContext
 from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.core.types import ToolResult
 
-print("printed while it is loaded")
+print("printed while it is loaded", flush=True)
 
 
 @tool

@@ -83,7 +83,7 @@ def test_a_channel_that_does_not_take_the_message_failed() -> None:
 def test_an_unknown_channel_names_the_nearest(service: ServiceServer) -> None:
     result = ChannelSendTool(Channels({"ops": TELEGRAM})).execute(channel="opps", content="hi")
 
-    assert "did you mean 'ops'" in result.content
+    assert "Did you mean 'ops'" in result.content
 
 
 def test_channels_are_listed_and_each_status_told(service: ServiceServer) -> None:

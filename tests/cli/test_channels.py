@@ -47,7 +47,7 @@ def test_what_fails_is_told_with_an_exit_code_and_without_secrets(
     assert (away.exit_code, sent.exit_code, unknown.exit_code) == (1, 1, 1)
     assert "ops\tdisconnected" in away.stdout
     assert "Failed to send to 'ops'" in sent.stderr
-    assert "did you mean 'ops'" in unknown.stderr
+    assert "Did you mean 'ops'" in unknown.stderr
     assert "secret-path-123" not in away.output + sent.output
 
 

@@ -89,7 +89,7 @@ def test_a_mistyped_tool_of_a_server_names_the_nearest(configured: Path) -> None
     shown = jarvis("tools", "run", "bad__ehco")
 
     assert shown.exit_code == 2
-    assert "did you mean 'bad__echo'" in shown.stderr
+    assert "Did you mean 'bad__echo'" in shown.stderr
 
 
 def test_an_agent_uses_servers_beside_built_in_tools_and_a_dead_one_stops_nothing(

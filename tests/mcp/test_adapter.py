@@ -121,7 +121,7 @@ def test_structured_content_is_the_text_where_there_is_none() -> None:
 def ask(open_pool: OpenPool, **arguments: Any) -> Any:
     pool = open_pool(misbehaving())
     executor = ToolExecutor(
-        [MCPToolAdapter.build(Services(mcp=lambda: pool))], approve=lambda request: True
+        [MCPToolAdapter.build(Services(mcp=pool))], approve=lambda request: True
     )
     return executor.execute(ToolCall("1", "mcp_adapter", json.dumps(arguments)))
 
@@ -133,8 +133,8 @@ def test_mcp_adapter_lists_and_calls_any_tool_of_any_server(open_pool: OpenPool)
 
 
 def test_mcp_adapter_says_what_is_wrong(open_pool: OpenPool) -> None:
-    assert "did you mean 'bad'" in ask(open_pool, server="bda").content
-    assert "did you mean 'bad__echo'" in ask(open_pool, server="bad", tool="ehco").content
+    assert "Did you mean 'bad'" in ask(open_pool, server="bda").content
+    assert "Did you mean 'bad__echo'" in ask(open_pool, server="bad", tool="ehco").content
     wrong = ask(open_pool, server="bad", tool="echo", arguments={"txt": "hi"})
     assert "unknown argument 'txt'" in wrong.content
 

@@ -177,7 +177,7 @@ def test_an_unset_variable_is_named_and_the_others_go_on(
 
 
 def test_an_unknown_tool_of_a_server_names_the_nearest(open_pool: OpenPool) -> None:
-    with pytest.raises(ToolDefinitionError, match="did you mean 'bad__echo'"):
+    with pytest.raises(ToolDefinitionError, match="Did you mean 'bad__echo'"):
         open_pool(misbehaving()).tools(["bad__ehco"])
 
 

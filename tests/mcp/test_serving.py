@@ -132,7 +132,7 @@ def test_over_http_the_token_is_asked_for(tmp_path: Path) -> None:
         (["--http", "0.0.0.0:0"], {}, "set a token in $OPENJARVIS_MCP_TOKEN"),
         (["--http", "127.0.0.1:0"], {"OPENJARVIS_MCP_TOKEN": "short"}, "at least 16 characters"),
         (["--http", "nonsense"], {}, "no HOST:PORT"),
-        (["--tools", "calculater"], {}, "did you mean 'calculator'"),
+        (["--tools", "calculater"], {}, "Did you mean 'calculator'"),
     ],
 )
 def test_what_would_be_unsafe_or_wrong_is_refused_at_the_start(

@@ -8,7 +8,7 @@ from typing import Any
 import openjarvis.channels  # noqa: F401 - announces the kinds to the registry
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus, Handler
 from openjarvis.config import ChannelConfig
-from openjarvis.core.errors import ConfigError, did_you_mean
+from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.registry import ChannelRegistry
 
 
@@ -80,11 +80,7 @@ class Channels(BaseChannel):
     def _one(self, name: str) -> Any:
         found = self.each.get(name)
         if found is None:
-            known = list(self.each)
-            raise ChannelError(
-                f"There is no channel {name[:80]!r}; {did_you_mean(name, known)}there are "
-                f"{', '.join(known) or 'none'}."
-            )
+            raise ChannelError(unknown_name("channel", name, list(self.each) or ["none"]))
         return found
 
 

@@ -12,9 +12,11 @@ from openjarvis.cli.render import notice_warnings_of
 COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
+    "memory": ("openjarvis.cli.memory", "Add texts to the memory, search them, index files."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
     "mcp": ("openjarvis.cli.mcp", "Offer tools to MCP hosts; list the servers of others."),
     "channels": ("openjarvis.cli.channels", "List, check and use the channels for messages."),
+    "schedule": ("openjarvis.cli.schedule", "Have prompts carried out later, once or repeatedly."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
 }

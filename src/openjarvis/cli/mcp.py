@@ -3,7 +3,9 @@
 import asyncio
 import os
 import signal
+import sys
 import webbrowser
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -63,9 +65,11 @@ def serve(
     """
     server, serving = _server_modules()
     config = load_config()
-    system = _system(config, split_names(tools), allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
-    chosen = split_names(tools) or read_only_names(system)
-    made = server.make_server(system.executor(chosen), approve)
+    named = split_names(tools)
+    with redirect_stdout(sys.stderr):  # a tool's file may print when it is loaded
+        system = _system(config, named, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
+        chosen = named or read_only_names(system)
+        made = server.make_server(system.executor(chosen), approve)
     try:
         if http is None:
             _leave_on_signals(system)

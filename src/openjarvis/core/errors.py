@@ -22,6 +22,10 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the text names the file, the key and its line."""
 
 
+class Unavailable(RuntimeError):
+    """A part of the system that cannot do what was asked; the text tells a user why."""
+
+
 class LLMErrorCode(StrEnum):
     """What went wrong between us and a model, in the terms a caller can act on."""
 
@@ -67,15 +71,16 @@ def invalid_request(message: str) -> LLMError:
     return LLMError(LLMErrorCode.INVALID_REQUEST, message, 400)
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """Return "did you mean 'x'? " where an entry of `known` is near to `name`, else ""."""
-    near = nearest(name, known)
-    return f"did you mean {near!r}? " if near else ""
-
-
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the entry of `known` that `name` was probably meant to be, or None."""
     matches = get_close_matches(name[:200].lower(), [entry.lower() for entry in known], n=1)
     return (
         next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
     )
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """Return what to say of a name that no tool, agent or engine has; it names those there are."""
+    near = nearest(name, known)
+    hint = f" Did you mean {near!r}?" if near else ""
+    return f"Unknown {kind} {name[:64]!r}.{hint} There are {', '.join(known)}."

@@ -95,7 +95,7 @@ class AnyServerTool(TypedTool):
     timeout_seconds = 120.0
 
     def __init__(self, pool: Any = None) -> None:
-        """Reach the servers of the `ServerPool` that `pool()` returns."""
+        """Reach the servers of a `ServerPool`."""
         self._pool = pool
 
     async def run(
@@ -110,8 +110,7 @@ class AnyServerTool(TypedTool):
                 "No MCP servers are configured; add one under [mcp.servers.NAME] in the "
                 "configuration."
             )
-        pool = self._pool()
         if not tool:
-            return ToolResult(self.name, await pool.described(server))
-        result: ToolResult = await pool.call(server, tool, arguments or {}, context)
+            return ToolResult(self.name, await self._pool.described(server))
+        result: ToolResult = await self._pool.call(server, tool, arguments or {}, context)
         return result

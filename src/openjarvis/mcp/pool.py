@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from openjarvis.core.errors import ToolDefinitionError, ToolError, did_you_mean
+from openjarvis.core.errors import ToolDefinitionError, ToolError, unknown_name
 from openjarvis.core.types import ToolResult
 from openjarvis.mcp.adapter import MCPToolAdapter
 from openjarvis.mcp.answers import Answers
@@ -155,11 +155,8 @@ class ServerPool:
     def _reached(self, server: str) -> Connection:
         connection = self._connections.get(server)
         if connection is None:
-            known = list(self._connections)
-            raise ToolError(
-                f"There is no MCP server {server!r}; {did_you_mean(server, known)}configured are "
-                f"{', '.join(known) or 'none'}."
-            )
+            known = list(self._connections) or ["none"]
+            raise ToolError(unknown_name("MCP server", server, known))
         return connection
 
     def _ask(self, server: str) -> "Future[Any]":
@@ -228,11 +225,8 @@ def _split(name: str) -> tuple[str, str]:
 def _one(listing: Listing, name: str) -> Definition:
     found = listing.tools.get(name)
     if found is None:
-        known = list(listing.tools)
-        raise ToolDefinitionError(
-            f"Unknown tool {name!r}: {did_you_mean(name, known)}There are "
-            f"{', '.join(known[:50]) or 'none'}."
-        )
+        known = list(listing.tools) or ["none"]
+        raise ToolDefinitionError(unknown_name("tool", name, known))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ class Services:
     """The running parts of a system; None where a part is not configured.
 
     A tool class takes what it needs in its class method `build(services)`; the parts are typed
-    `Any` because they live on floors above this one. `mcp` returns the pool of
-    servers when it is called: its package is heavy.
+    `Any` because they live on floors above this one.
     """
 
     engine: Any = None
@@ -20,6 +20,20 @@ class Services:
     memory: Any = None
     scheduler: Any = None
     channel: Any = None
-    mcp: Callable[[], Any] | None = None
+    mcp: Any = None
     allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
     config: Any = None
+
+
+class Deferred:
+    """A part of a system that is made when something of it is first used."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def _part(self) -> Any:
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)
