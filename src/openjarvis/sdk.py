@@ -1,6 +1,7 @@
 """`Jarvis`: the whole system behind one object."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.memory.base import MemoryBackend
 from openjarvis.system import System, get_engine
 from openjarvis.tools.catalog import Chosen
 
@@ -112,7 +114,9 @@ class Jarvis:
             max_tokens=max_tokens,
             max_turns=max_turns,
         )
-        result = made.run(query, history or AgentContext())
+        given = history or AgentContext()
+        recalled = self._system.recall(query) if context else []
+        result = made.run(query, replace(given, memory_results=[*given.memory_results, *recalled]))
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
@@ -145,6 +149,11 @@ class Jarvis:
     def system(self) -> System:
         """The parts behind this object."""
         return self._system
+
+    @property
+    def memory(self) -> MemoryBackend:
+        """The memory: `store` texts, `retrieve` them by their words."""
+        return self._system.memory
 
     @property
     def version(self) -> str:
