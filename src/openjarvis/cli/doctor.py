@@ -38,9 +38,9 @@ def doctor(sandbox: bool, as_json: bool) -> None:
     if sandbox:
         _attack_the_sandbox(as_json)
         return
-    checks = [_python(), _looked_at(_sandbox), _looked_at(_config)]
+    checks = [_python(), _looked_at(_config)]
     if checks[-1].passed:  # the others read it
-        checks += map(_looked_at, (_engine, _tools, _audit))
+        checks += map(_looked_at, (_engine, _tools, _sandbox, _audit))
     if as_json:
         show_json([check._asdict() for check in checks])
     else:
