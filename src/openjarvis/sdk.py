@@ -9,6 +9,7 @@ from typing import Any, Self
 from openjarvis._version import __version__
 from openjarvis.agents.base import AgentContext, AgentResult
 from openjarvis.config import JarvisConfig, load_config
+from openjarvis.core.errors import Unavailable
 from openjarvis.core.events import EventBus
 from openjarvis.core.workers import run_in_worker
 from openjarvis.engine.discovery import engine_statuses
@@ -59,7 +60,7 @@ class Jarvis:
             found = get_engine(config, engine_key, model)
             if found is None:
                 named = engine_key or config.engine.default
-                raise RuntimeError(
+                raise Unavailable(
                     f"No inference engine {named!r} is ready; 'jarvis engines' shows why."
                 )
             key, engine = found

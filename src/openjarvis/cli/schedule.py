@@ -226,7 +226,7 @@ class _Report:
         data = event.data
         self.failed = self.failed or not data["success"]
         if self._as_json:
-            self._print(plain_json(dumps(data)))
+            click.echo(plain_json(dumps(data)), file=self._out)
             return
         how = RunStatus.SUCCEEDED if data["success"] else RunStatus.FAILED
         answer = (data["result"] or data["error"]).strip().split("\n")[0]

@@ -17,5 +17,14 @@ for _key, _module, _name in (
     ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
     ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
     ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
+    ("code_interpreter", "openjarvis.tools.code_interpreter", "CodeInterpreterTool"),
+    (
+        "code_interpreter_docker",
+        "openjarvis.tools.code_interpreter_docker",
+        "CodeInterpreterDockerTool",
+    ),
+    ("repl", "openjarvis.tools.repl", "ReplTool"),
+    ("http_request", "openjarvis.tools.http_request", "HttpRequestTool"),
+    ("web_search", "openjarvis.tools.web_search", "WebSearchTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
