@@ -18,6 +18,8 @@ def test_a_good_installation_is_exit_code_0(jarvis: Jarvis, tmp_path: Path) -> N
         "engine",
         "tools",
         "sandbox",
+        "mcp",
+        "channels",
         "audit",
     ]
     assert str(tmp_path / "openjarvis-home" / "config.toml") in lines[1]
