@@ -101,8 +101,8 @@ class McpServerConfig:
     confirm: bool = True
     elicitation: bool = False
     sampling: bool = False
-    timeout_seconds: float = 60.0
-    connect_timeout_seconds: float = 30.0
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 60.0)
+    connect_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
 
 
 @dataclass
@@ -125,8 +125,8 @@ class ChannelConfig:
     url: str = field(default="", repr=False)
     listen: str = ""
     secret: str = field(default="", repr=False)
-    timeout_seconds: float = 15.0
-    attempts: int = 3
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 15.0)
+    attempts: int = _between(1, 10, 3)
 
 
 @dataclass

@@ -28,6 +28,8 @@ def test_the_configuration_is_read_with_its_types(tmp_path: Path) -> None:
         ("[mcp.servers.time]\ncommand = 5", "expected text, got a whole number"),
         ('[mcp.servers.time]\ncommand = "x"\nenv = { A = 5 }', "mcp.servers.time.env.A"),
         ("[mcp]\nservers = 5", "expected a table"),
+        ("[mcp.servers.time]\ntimeout_seconds = -1", "expected 0.001 to 86400, got -1"),
+        ("[channels.ops]\nattempts = 0", "expected 1 to 10, got 0"),
     ],
 )
 def test_a_mistake_is_named_with_its_key_and_line(tmp_path: Path, lines: str, reason: str) -> None:

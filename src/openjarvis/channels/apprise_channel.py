@@ -123,7 +123,7 @@ class AppriseChannel(BaseChannel):
         apprise = Apprise()
         apprise.add(plugin)
         reason = ""
-        for attempt in range(max(self._settings.attempts, 1)):
+        for attempt in range(self._settings.attempts):
             if attempt:
                 self._never.wait(_FIRST_PAUSE * 2 ** (attempt - 1))
             result = apprise.notify(
