@@ -7,5 +7,14 @@ for _key, _module, _name in (
     ("calculator", "openjarvis.tools.calculator", "CalculatorTool"),
     ("file_read", "openjarvis.tools.file_read", "FileReadTool"),
     ("llm", "openjarvis.tools.llm_tool", "LLMTool"),
+    ("code_interpreter", "openjarvis.tools.code_interpreter", "CodeInterpreterTool"),
+    (
+        "code_interpreter_docker",
+        "openjarvis.tools.code_interpreter_docker",
+        "CodeInterpreterDockerTool",
+    ),
+    ("repl", "openjarvis.tools.repl", "ReplTool"),
+    ("http_request", "openjarvis.tools.http_request", "HttpRequestTool"),
+    ("web_search", "openjarvis.tools.web_search", "WebSearchTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
