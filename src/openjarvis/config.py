@@ -36,6 +36,25 @@ class AgentConfig:
 
 
 @dataclass
+class RLMConfig:
+    """`[rlm]`: how the agent for long texts asks its sub-models and runs its code."""
+
+    sub_model: str = ""
+    max_queries: int = 50
+    max_depth: int = 1
+    code_seconds: float = 60.0
+    allow_unsandboxed: bool = False
+
+
+@dataclass
+class ChatConfig:
+    """`[chat]`: how `jarvis chat` starts, and whether it keeps what was typed."""
+
+    tools: list[str] = field(default_factory=list)
+    history: bool = True
+
+
+@dataclass
 class ToolsConfig:
     """`[tools]`: where tools come from and what they may touch.
 
@@ -65,6 +84,8 @@ class JarvisConfig:
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
+    rlm: RLMConfig = field(default_factory=RLMConfig)
+    chat: ChatConfig = field(default_factory=ChatConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
@@ -189,9 +210,11 @@ def _word(kind: Any) -> str:
 __all__ = [
     "AgentConfig",
     "AuditConfig",
+    "ChatConfig",
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "RLMConfig",
     "ToolsConfig",
     "config_path",
     "home",

@@ -1,6 +1,7 @@
 """`Jarvis`: the whole system behind one object."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
-from openjarvis.system import System, get_engine
+from openjarvis.system import System, agent_class, get_engine
 from openjarvis.tools.catalog import Chosen
 
 
@@ -85,6 +86,7 @@ class Jarvis:
         context: bool = True,
         approve: Approver | None = None,
         history: AgentContext | None = None,
+        document: str | Path = "",
     ) -> dict[str, Any]:
         """Return the answer with what led to it.
 
@@ -92,9 +94,11 @@ class Jarvis:
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
         `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
         orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
-        knows of the query, where a memory is configured.
+        knows of the query, where a memory is configured. `document` is a long text, or the `Path`
+        of one, for the agent `rlm` (the default when there is one).
 
         Raises:
+            ValueError: when the agent works on no document.
             LLMError: when the model cannot be asked.
             UnknownToolError: when a name is no tool's.
             UnknownAgentError: when there is no such agent.
@@ -102,7 +106,9 @@ class Jarvis:
         if isinstance(tools, str):
             raise TypeError(f"tools={tools!r}: expected a list of names, e.g. [{tools!r}].")
         chosen = list(tools or ())
-        key = agent or ("orchestrator" if chosen else "simple")
+        key = agent or ("rlm" if document else "orchestrator" if chosen else "simple")
+        if document and not agent_class(key).takes_document:
+            raise ValueError(f"The agent {key!r} works on no document; use 'rlm'.")
         made = self._system.agent(
             key,
             tools=chosen,
@@ -112,14 +118,15 @@ class Jarvis:
             max_tokens=max_tokens,
             max_turns=max_turns,
         )
-        result = made.run(query, history or AgentContext())
+        given = history or AgentContext()
+        result = made.run(query, replace(given, document=document or given.document))
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
             "model": result.metadata.get("model") or model or self._system.model,
             "engine": self._system.engine_key,
         }
-        if agent or chosen:
+        if agent or chosen or document:
             answer |= {"agent": key, **_with_tools(result)}
         return answer
 

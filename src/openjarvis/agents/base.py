@@ -1,7 +1,11 @@
 """What every agent is: an engine, tools, and `run` that turns an input into an answer."""
 
+import logging
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from openjarvis.core.events import EventBus, EventType
@@ -13,8 +17,11 @@ from openjarvis.execution.record import CallRecord
 from openjarvis.llm.generate import converse
 from openjarvis.llm.history import user
 from openjarvis.llm.loop import Conversation
-from openjarvis.llm.request import Tools, prepare
-from openjarvis.llm.response import FinishReason, Response
+from openjarvis.llm.request import Request, Tools, prepare
+
+_log = logging.getLogger("openjarvis.agents")
+
+NO_ANSWER = "No final answer within {} turns."
 
 
 @dataclass(slots=True)
@@ -22,13 +29,15 @@ class AgentContext:
     """What an agent is given beside the input.
 
     `conversation` is the history so far; `memory_results` are passages with `content` and `source`
-    that may help; `metadata["context"]` reaches tools and the approver.
+    that may help; `metadata["context"]` reaches tools and the approver. `document` is a long text,
+    or the file that holds it, for the agents that work on one.
     """
 
     conversation: History = field(default_factory=History)
     tools: list[str] = field(default_factory=list)
     memory_results: list[Any] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    document: str | Path = ""
 
 
 @dataclass(slots=True)
@@ -36,8 +45,9 @@ class AgentResult:
     """What an agent answered.
 
     `tool_results` are in the order of the calls and match `tool_calls`, their records, one to one.
-    `turns` counts model turns. `metadata` has `usage`, and `max_turns_exceeded` when the turns ran
-    out before an answer.
+    `turns` counts model turns, `max_turns` at the most. `metadata` has `usage`, and
+    `max_turns_exceeded` when the turns ran out before an answer: `content` is then what the model
+    said when it was asked once more, without tools.
     """
 
     content: str
@@ -56,6 +66,12 @@ class BaseAgent(ABC):
 
     agent_id: ClassVar[str] = ""
     uses_tools: ClassVar[bool] = True
+    own_tools: ClassVar[tuple[str, ...]] = ()
+    """Tools, by name, that a system adds to those chosen: the agent cannot work without them."""
+    settings: ClassVar[str] = ""
+    """The section of the configuration whose values are options of the constructor."""
+    takes_document: ClassVar[bool] = False
+    """Whether it works on `AgentContext.document`."""
 
     def __init__(
         self,
@@ -91,30 +107,55 @@ class BaseAgent(ABC):
         Raises:
             LLMError: when the model cannot be asked; its `response` holds what had been gathered.
         """
-        self._publish(EventType.AGENT_TURN_START, input=input)
-        result = self.answer(input, context or AgentContext())
+        with self.conversing(input, context) as conversation:
+            self._drive(conversation)
+        return _result(conversation)
+
+    @contextmanager
+    def conversing(self, text: str, context: AgentContext | None = None) -> Iterator[Conversation]:
+        """Give the run that answers `text`, for a driver of the caller's (`llm.Stream` is one).
+
+        What the run needs beside the engine is there until the block is left.
+
+        Raises:
+            LLMError: when there is something wrong with the request.
+        """
+        self._publish(EventType.AGENT_TURN_START, input=text)
+        with self.begin(text, context or AgentContext()) as conversation:
+            yield conversation
+        response = conversation.response()
         self._publish(
-            EventType.AGENT_TURN_END, turns=result.turns, content_length=len(result.content)
+            EventType.AGENT_TURN_END, turns=response.steps, content_length=len(response.text)
         )
-        return result
 
     @abstractmethod
-    def answer(self, text: str, context: AgentContext) -> AgentResult:
-        """Return the answer to `text`; `run` tells the bus about it."""
+    def begin(self, text: str, context: AgentContext) -> AbstractContextManager[Conversation]:
+        """Return the run that answers `text`, not yet driven."""
 
-    def _converse(
+    def _drive(self, conversation: Conversation) -> None:
+        try:
+            converse(conversation)
+        except Exception:
+            if not conversation.ran_out:
+                raise
+            # The last answer is asked for beyond the turns: without it the rest still counts.
+            _log.warning("The last answer of %s failed", self.agent_id, exc_info=True)
+
+    def _request(
         self,
         text: str,
         context: AgentContext,
         *,
         tools: Tools | ToolExecutor,
         max_steps: int | None,
-    ) -> AgentResult:
-        """Return what the one loop makes of `text`."""
-        request = prepare(
+        protocol: str = "",
+        model: str = "",
+    ) -> Request:
+        """Return the request for `text`; `protocol` is what the model is told of how to answer."""
+        return prepare(
             engine=self._engine,
-            model=self._model,
-            system=self._system(context),
+            model=model or self._model,
+            system=self._system(context, protocol),
             messages=[*context.conversation.messages, user(text)],
             tools=tools,
             max_steps=max_steps,
@@ -125,30 +166,33 @@ class BaseAgent(ABC):
             bus=self._bus,
             agent=self.agent_id,
         )
-        conversation = Conversation(request)
-        return _result(converse(conversation), conversation.results)
 
-    def _system(self, context: AgentContext) -> str:
+    def _system(self, context: AgentContext, protocol: str) -> str:
         passages = [
             f"[Source: {getattr(entry, 'source', '') or 'memory'}] {entry.content}"
             for entry in context.memory_results
         ]
-        if not passages:
-            return self._system_prompt
-        return "\n\n".join(filter(None, [self._system_prompt, "Context:", *passages]))
+        parts = [self._system_prompt, protocol, *(["Context:", *passages] if passages else [])]
+        return "\n\n".join(part for part in parts if part)
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self._bus is not None:
             self._bus.publish(event_type, {"agent": self.agent_id, **data})
 
 
-def _result(response: Response, tool_results: list[ToolResult]) -> AgentResult:
+def _result(conversation: Conversation) -> AgentResult:
+    response = conversation.response()
     metadata: dict[str, Any] = {
+        **response.metadata,
         "usage": response.usage,
         "model": response.model,
         "finish_reason": response.finish_reason.value,
         "messages": response.messages,
     }
-    if response.finish_reason is FinishReason.TOOL_USE:
+    content = response.text
+    if conversation.ran_out:
         metadata["max_turns_exceeded"] = True
-    return AgentResult(response.text, tool_results, response.steps, metadata, response.tool_calls)
+        content = (
+            content if conversation.has_ended and content else NO_ANSWER.format(response.steps)
+        )
+    return AgentResult(content, conversation.results, response.steps, metadata, response.tool_calls)

@@ -10,6 +10,7 @@ from openjarvis.cli.lazy import LazyGroup
 
 COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
+    "chat": ("openjarvis.cli.chat", "Talk with a model, turn by turn."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from openjarvis.core.errors import ToolError
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.core.types import ToolResult
+from openjarvis.sandbox.code_output import code_result
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.sandbox.sessions import Sessions
@@ -14,7 +15,6 @@ from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.typed import TypedTool
 from openjarvis.tools.code_interpreter import STARTING_SECONDS
-from openjarvis.tools.code_output import code_result
 from openjarvis.tools.settings import settings_of
 
 
