@@ -20,8 +20,9 @@ class EngineConfig:
     default: str = ""
     model: str = ""
     openai_base_url: str = ""
-    openai_api_key: str = ""
+    openai_api_key: str = field(default="", repr=False)
     timeout_seconds: float = 120.0
+    max_retries: int = 2
 
 
 @dataclass

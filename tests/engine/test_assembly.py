@@ -171,6 +171,47 @@ TWO = [("weather", PARIS), ("weather", ROME)]
             ],
             [("ffmpeg", "{}")],
         ),
+        "name on every fragment, no index and no id, no arguments at first": (
+            [fragment("", index=None, name="weather"), *letters(PARIS, index=None, name="weather")],
+            TWO[:1],
+        ),
+        "whole, the first without arguments, all of one index": (
+            [fragment("", name="now"), fragment(PARIS, name="weather")],
+            [("now", ""), TWO[0]],
+        ),
+        "whole, the first without arguments, without index": (
+            [fragment("", index=None, name="now"), fragment(PARIS, index=None, name="weather")],
+            [("now", ""), TWO[0]],
+        ),
+        "the name after an empty beginning": (
+            [fragment("", call_id="a"), fragment(PARIS, name="weather")],
+            TWO[:1],
+        ),
+        "name on every fragment, and once more at the end": (
+            [*letters(PARIS, name="weather"), fragment("", name="weather")],
+            TWO[:1],
+        ),
+        "id and name on every fragment, and once more at the end": (
+            [
+                *letters(PARIS, call_id="a", name="weather"),
+                fragment(" ", call_id="a", name="weather"),
+            ],
+            [("weather", PARIS + " ")],
+        ),
+        "whole, all of one index and one id": (
+            [
+                fragment(PARIS, call_id="a", name="weather"),
+                fragment(ROME, call_id="a", name="weather"),
+            ],
+            TWO,
+        ),
+        "whole, all of one id, without index": (
+            [
+                fragment(PARIS, index=None, call_id="a", name="weather"),
+                fragment(ROME, index=None, call_id="a", name="weather"),
+            ],
+            TWO,
+        ),
         "no arguments at all": ([fragment(call_id="a", name="now")], [("now", "")]),
         "no name": ([fragment(PARIS, call_id="a")], [("", PARIS)]),
         "nothing but an index": ([fragment()], [("", "")]),

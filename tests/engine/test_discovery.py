@@ -131,6 +131,18 @@ def test_a_named_local_server_is_not_asked_for_its_models(
     engine.close()
 
 
+def test_the_environments_key_is_not_sent_to_a_local_server(
+    settings: EngineSettings, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "the-key-of-another")
+
+    _, engine = get_engine(settings, "vllm", model="chosen") or pytest.fail("no engine")
+    engine.generate(ASK, model="")
+
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+    engine.close()
+
+
 @pytest.mark.parametrize("key", ["ollama", "openai", "nobody", "Offline", "x" * 10_000])
 def test_a_named_engine_that_is_not_there_is_none(settings: EngineSettings, key: str) -> None:
     assert get_engine(settings, key) is None

@@ -50,6 +50,13 @@ def test_every_role_has_its_form() -> None:
     ]
 
 
+@pytest.mark.parametrize("content", [None, ""])
+def test_calls_without_a_word_have_no_content(content: str | None) -> None:
+    [message] = chat(Message(Role.ASSISTANT, content, tool_calls=[ToolCall("c1", "now", "{}")]))
+
+    assert message["content"] is None
+
+
 @pytest.mark.parametrize(("role", "content"), [("system", None), ("user", None), ("tool", None)])
 def test_no_content_is_sent_as_an_empty_text(role: str, content: None) -> None:
     assert chat(Message(Role(role), content))[0]["content"] == ""

@@ -10,6 +10,7 @@ class Made:
     def __init__(self) -> None:
         self.made: list[object] = []
         self.released: list[object] = []
+        self.was_released = asyncio.Event()
 
     def make(self) -> object:
         self.made.append(object())
@@ -17,6 +18,7 @@ class Made:
 
     async def release(self, value: object) -> None:
         self.released.append(value)
+        self.was_released.set()
 
 
 def test_a_loop_gets_one_value_and_releases_it_at_its_end() -> None:
@@ -68,8 +70,26 @@ def test_forgetting_releases_the_value_of_a_loop_that_runs() -> None:
         await values.get()
         values.forget()
         gc.collect()
+        await made.was_released.wait()
 
-    asyncio.run(forget())
+    asyncio.run(asyncio.wait_for(forget(), 5))
+    assert made.released == made.made
+
+
+def test_a_value_that_was_made_after_forgetting_stays() -> None:
+    made = Made()
+    values = PerLoop(made.make, made.release)
+
+    async def forget_and_get() -> tuple[object, object]:
+        await values.get()
+        values.forget()
+        second = await values.get()
+        await made.was_released.wait()
+        return second, await values.get()
+
+    second, third = asyncio.run(asyncio.wait_for(forget_and_get(), 5))
+
+    assert second is third
     assert made.released == made.made
 
 

@@ -19,7 +19,7 @@ from openjarvis.cli.render import notice, show, show_json, tools_print_to_stderr
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.errors import nearest
 from openjarvis.engine.discovery import OFFLINE, engine_keys
-from openjarvis.engine.offline import NOTICE
+from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.llm.defaults import engine_settings
 from openjarvis.sdk import Jarvis
 from openjarvis.system import UnknownAgentError, agent_class, get_engine

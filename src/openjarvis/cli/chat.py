@@ -21,7 +21,7 @@ from openjarvis.cli.render import notice
 from openjarvis.config import home, load_config
 from openjarvis.core.errors import LLMError, ToolError
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline_notice import NOTICE
+from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sdk import Jarvis
 from openjarvis.system import UnknownAgentError, agent_class

@@ -101,8 +101,9 @@ def _as_markdown(session: ChatSession) -> str:
 def _section(message: Message) -> str:
     if message.role is Role.TOOL:
         return f"> `{message.name}` answered:\n>\n> " + message.text.replace("\n", "\n> ")
-    calls = "".join(f"\n\n> `{call.name}` {call.arguments}" for call in message.tool_calls or ())
-    return f"## {message.role.value.capitalize()}\n\n{message.text}{calls}".rstrip()
+    calls = [f"> `{call.name}` {call.arguments}" for call in message.tool_calls or ()]
+    parts = [f"## {message.role.value.capitalize()}", message.text.strip(), *calls]
+    return "\n\n".join(part for part in parts if part)
 
 
 Command = Callable[[ChatSession, str], None]

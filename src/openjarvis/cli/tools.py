@@ -20,7 +20,7 @@ from openjarvis.config import load_config
 from openjarvis.core.strict_json import JSONRefused, dumps, loads
 from openjarvis.core.types import ToolCall
 from openjarvis.dropins.check import Level, judge
-from openjarvis.engine.offline import OfflineEngine
+from openjarvis.engine.offline.engine import OfflineEngine
 from openjarvis.execution.trip import Run
 from openjarvis.system import System
 from openjarvis.toolkit.base import BaseTool, openai_function

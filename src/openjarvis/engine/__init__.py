@@ -4,5 +4,5 @@ from openjarvis.core.registry import EngineRegistry
 
 # Named here and imported when first asked for: a client library can cost half a second.
 EngineRegistry.register_lazy("openai", "openjarvis.engine.openai", "OpenAIEngine")
-EngineRegistry.register_lazy("offline", "openjarvis.engine.offline", "OfflineEngine")
+EngineRegistry.register_lazy("offline", "openjarvis.engine.offline.engine", "OfflineEngine")
 EngineRegistry.register_lazy("scripted", "openjarvis.engine.scripted", "ScriptedEngine")

@@ -22,6 +22,10 @@ class _Call:
     arguments: list[str] = field(default_factory=list)
     extra: Any = None
 
+    def is_too_full_for(self, arguments: str) -> bool:
+        """Tell whether these arguments cannot be of this call: its own are a whole JSON object."""
+        return bool(arguments.strip()) and self.is_complete()
+
     def is_complete(self) -> bool:
         """Tell whether the arguments so far are a whole JSON object."""
         # Asked for each fragment of some servers; only one that may end an object is worth a look.
@@ -160,14 +164,13 @@ class Assembly:
         if fragment.id:
             known = next((call for call in self._calls if call.id == fragment.id), None)
             if known is not None or fragment.name:
-                return known
+                is_full = known is not None and known.is_too_full_for(fragment.arguments)
+                return None if is_full else known
         last = self._calls[-1] if self._calls else None
         if last is None or not fragment.name:
             return last
-        if not last.arguments:
-            # Pieces of a name come without arguments; a second whole call brings its own.
-            return None if fragment.arguments and last.name == fragment.name else last
-        return None if last.is_complete() or last.name != fragment.name else last
+        # With neither index nor id, a name behind a whole call can only announce the next one.
+        return None if last.is_complete() or _names_another(last, fragment) else last
 
 
 def _first_choices(choices: Any) -> Iterator[Mapping[str, Any]]:
@@ -185,8 +188,20 @@ def _starts_another(call: _Call, fragment: _Fragment) -> bool:
     if not fragment.name:
         return False
     if fragment.id and call.id:
-        return fragment.id != call.id
-    return bool(call.arguments) and (fragment.name != call.name or call.is_complete())
+        return fragment.id != call.id or call.is_too_full_for(fragment.arguments)
+    return _names_another(call, fragment)
+
+
+def _names_another(call: _Call, fragment: _Fragment) -> bool:
+    """Tell whether a fragment with a name begins a call, where no ids tell.
+
+    Else its name is a piece of the call's, or the same again.
+    """
+    if not call.name:
+        return False
+    if not call.arguments:
+        return bool(fragment.arguments) and fragment.name != call.name
+    return fragment.name != call.name or call.is_too_full_for(fragment.arguments)
 
 
 def _repeats_name(call: _Call, fragment: _Fragment) -> bool:

@@ -104,6 +104,14 @@ class InferenceEngine(ABC):
             if chunk.text:
                 yield chunk.text
 
+    def default_model(self) -> str:
+        """Return the model to ask for when none is named, "" where there is only one to ask.
+
+        Raises:
+            LLMError: when there are several and none is the obvious one.
+        """
+        return next(iter(self.list_models()), "")
+
     def list_models(self) -> list[str]:
         """Return the names of the models that can be asked for."""
         return []

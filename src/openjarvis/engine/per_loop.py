@@ -47,11 +47,12 @@ class PerLoop(Generic[T]):
             yield value
         finally:
             with self._lock:
-                self._owned.pop(loop, None)
+                # After `forget` the loop may have a new value already.
+                if loop in self._owned and self._owned[loop][0] is value:
+                    del self._owned[loop]
             await self._release(value)
 
     def forget(self) -> None:
         """Let go of every value; a loop that still runs releases its own."""
         with self._lock:
-            owned, self._owned = self._owned, {}
-        owned.clear()
+            self._owned = {}

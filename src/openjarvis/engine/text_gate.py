@@ -64,7 +64,7 @@ class TextGate:
         if found:
             self._is_shut = True
             return min(found)
-        for size in range(min(len(text), max(map(len, _MARKERS)) - 1), 0, -1):
-            if any(marker.startswith(text[-size:]) for marker in _MARKERS):
-                return len(text) - size
+        start = max(text.rfind(marker[0]) for marker in _MARKERS)
+        if start >= 0 and any(marker.startswith(text[start:]) for marker in _MARKERS):
+            return start
         return len(text)

@@ -33,8 +33,14 @@ def engine_settings(config: JarvisConfig) -> EngineSettings:
 
 
 def choose_model(engine: object, wanted: str) -> str:
-    """Return the `wanted` model, or the first that the engine lists, or ""."""
+    """Return the `wanted` model, else the engine's default, else the first that it lists, or "".
+
+    Raises:
+        LLMError: when the engine has models and none of them is the obvious one.
+    """
     if wanted:
         return wanted
+    if isinstance(engine, InferenceEngine):
+        return engine.default_model()
     listed: Any = getattr(engine, "list_models", list)()
     return str(listed[0]) if isinstance(listed, list) and listed else ""

@@ -1,0 +1,1 @@
+"""The engine without a model, and what it reads a request with."""
