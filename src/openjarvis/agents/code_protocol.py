@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openjarvis.agents.keyword_protocol import REACT
 from openjarvis.agents.protocol import Action, Protocol, Step
@@ -12,6 +12,8 @@ from openjarvis.toolkit.base import ToolSpec
 
 MAX_OUTPUT = 10_000
 TRUNCATED = "[Output truncated]"
+
+_EMPTY = "That reply was empty. Write one block of code, or the answer in plain words."
 
 _LANGUAGES = frozenset({"ipython", "repl", "tool_code", "code", "jupyter", "execute"})
 _LOOKS_LIKE_PYTHON = re.compile(
@@ -33,7 +35,8 @@ class CodeProtocol(Protocol):
         if block is not None and REACT.parse(said[: block.start], tools).action is None:
             return Step(said[: block.end], Action(self.code_tool, dumps({"code": block.content})))
         step = REACT.parse(said, tools)
-        return Step(step.text, step.action, step.answer)
+        # Words alone are the answer here; only where there are none is there something to correct.
+        return replace(step, correction="" if step.action or step.answer else _EMPTY)
 
     def render(self, step: Step) -> str:
         if step.action is None:

@@ -16,7 +16,13 @@ def read_document(document: str | Path) -> str:
     """
     if isinstance(document, Path):
         return _read(document)
-    if len(document.encode(errors="replace")) > MAX_BYTES:
+    try:
+        size = len(document.encode())
+    except UnicodeEncodeError as error:
+        raise invalid_request(
+            f"The text is not valid: character {error.start} is half of a surrogate pair."
+        ) from error
+    if size > MAX_BYTES:
         raise _too_long("The text")
     return document
 

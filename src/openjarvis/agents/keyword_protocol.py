@@ -5,7 +5,7 @@ around them and with full-width colons.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -112,11 +112,11 @@ class KeywordProtocol(Protocol):
 
     def _without_step(self, said: str, marks: list[_Mark]) -> Step:
         """Return plain words as the answer; labels without a step of theirs need correction."""
-        if not marks:
+        if said and not marks:
             return Step(said, answer=said)
         thoughts = [
-            said[mark.end : following.start if following else len(said)].strip()
-            for mark, following in zip(marks, [*marks[1:], None], strict=True)
+            said[mark.end : end].strip()
+            for mark, end in _sections(said, marks)
             if mark.kind == "thought"
         ]
         left = next((thought for thought in reversed(thoughts) if thought), said)
@@ -192,12 +192,18 @@ def _without_echo(said: str, protocol: KeywordProtocol) -> str:
     if not any(mark.kind == "observed" for mark in marks):
         return said
     kept = [said[: marks[0].start]]
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for mark, end in _sections(said, marks):
         if mark.kind in ("action", "input", "final"):
             return "".join(kept) + said[mark.start :]
         if mark.kind != "observed":
-            kept.append(said[mark.start : following.start if following else len(said)])
+            kept.append(said[mark.start : end])
     return "".join(kept)
+
+
+def _sections(said: str, marks: list[_Mark]) -> Iterator[tuple[_Mark, int]]:
+    """Yield each label with where its section ends."""
+    ends = [mark.start for mark in marks[1:]] + [len(said)]
+    yield from zip(marks, ends, strict=False)
 
 
 def _input(said: str, start: int, limit: int) -> tuple[str, int]:
@@ -207,9 +213,10 @@ def _input(said: str, start: int, limit: int) -> tuple[str, int]:
     """
     start = skip_space(said, start)
     if said.startswith(("```", "~~~"), start):
-        block = next(fences(said, start), None)
+        block = next(fences(said[start:]), None)
         if block is not None:
-            return said[start : block.end], block.end
+            end = start + block.end
+            return said[start:end], end
     end = json_end(said, start)
     if end is not None and (said[start] == "{" or not said[end:limit].split("\n")[0].strip()):
         return said[start:end], end

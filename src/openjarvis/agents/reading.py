@@ -46,10 +46,10 @@ class Fence(NamedTuple):
     is_closed: bool
 
 
-def fences(text: str, position: int = 0) -> Iterator[Fence]:
-    """Yield the fenced blocks after `position`; the last one may be unclosed."""
+def fences(text: str) -> Iterator[Fence]:
+    """Yield the fenced blocks; the last one may be unclosed."""
     opening = None
-    for mark in _FENCE.finditer(text, position):
+    for mark in _FENCE.finditer(text):
         if opening is None:
             opening = mark
         elif mark[1].startswith(opening[1]) and not mark[2]:

@@ -54,7 +54,8 @@ class RLMProtocol(CodeProtocol):
         if not final[1]:
             return Step(step.text, answer=_literal(inside))
         name = _literal(inside)
-        return Step(step.text, Action(self.code_tool, dumps({"code": f"FINAL_VAR({name!r})"})))
+        code = f"FINAL({name})" if name.isidentifier() else f"FINAL_VAR({name!r})"
+        return Step(step.text, Action(self.code_tool, dumps({"code": code})))
 
 
 PROTOCOL = RLMProtocol(RLM_REPL)

@@ -42,13 +42,8 @@ def FINAL(value):
 
 
 def FINAL_VAR(name):
-    """End with what the variable of this name holds."""
-    if isinstance(name, str) and name in globals():
-        FINAL(globals()[name])
-    elif isinstance(name, str) and name.isidentifier():
-        raise NameError(f"there is no variable {name!r}")
-    else:
-        FINAL(name)
+    """End with what the variable of this name holds; many models give the variable itself."""
+    FINAL(globals().get(name, name) if isinstance(name, str) else name)
 
 
 def _report():

@@ -18,6 +18,7 @@ from openjarvis.llm.stream import (
 from openjarvis.safety.terminal import plain
 
 _SHORT = 100
+_A_REASON = 300
 _MARKS = {Outcome.RAN: ("✓", "green"), Outcome.DENIED: ("✗", "yellow")}
 
 
@@ -89,6 +90,7 @@ def _asked(call: ToolCall) -> str:
 
 
 def _ended(record: CallRecord) -> str:
-    outcome = "" if record.outcome is Outcome.RAN else f"{record.outcome.value}: "
-    said = one_line(record.output.strip(), _SHORT)
+    has_run = record.outcome is Outcome.RAN
+    outcome = "" if has_run else f"{record.outcome.value}: "
+    said = one_line(record.output.strip(), _SHORT if has_run else _A_REASON)
     return f"{one_line(record.name, 64)} {record.latency_seconds:.2f} s · {outcome}{said}"
