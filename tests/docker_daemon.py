@@ -20,12 +20,13 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass
 class Daemon:
-    """What was asked: the configuration of each container, and which are still there."""
+    """What was asked: the configuration of each container, and which are still `made`."""
 
     path: Path
     created: list[dict[str, Any]] = field(default_factory=list)
     containers: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     killed: list[str] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
     has_image: bool = True
     breaks_at: str = ""
 
@@ -44,14 +45,16 @@ class _Handler(BaseHTTPRequestHandler):
             case ["version"]:
                 self._json(200, {"ApiVersion": "1.47", "Version": "27.0", "MinAPIVersion": "1.24"})
             case ["containers", name, "json"]:
-                self._json(200, {"Id": name, "Config": {"Tty": False}, "Name": "/x", "Image": "i"})
+                known = next((one for one in self.daemon.made.items() if name in one), (name, name))
+                answer = {"Id": known[0], "Name": known[1], "Config": {"Tty": False}, "Image": "i"}
+                self._json(200, answer)
             case ["containers", name, "logs"]:
                 self._logs(name, query)
             case _:
                 self._json(404, {"message": "no such thing"})
 
     def do_POST(self) -> None:
-        path, _ = self._route()
+        path, query = self._route()
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if path == self.daemon.breaks_at:
             self._json(500, {"message": "secret-host:2375 is on fire"})
@@ -61,7 +64,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json(404, {"message": "No such image: python:3.12-slim"})
             case ["containers", "create"]:
                 self.daemon.created.append(json.loads(body))
-                self._json(201, {"Id": f"c{len(self.daemon.created)}", "Warnings": []})
+                name = f"c{len(self.daemon.created)}"
+                self.daemon.made[name] = query["name"][0]
+                self._json(201, {"Id": name, "Warnings": []})
             case ["containers", name, "start"]:
                 command = self.daemon.created[int(name[1:]) - 1]["Cmd"]
                 self.daemon.containers[name] = subprocess.Popen(
@@ -69,7 +74,8 @@ class _Handler(BaseHTTPRequestHandler):
                 )
                 self._json(204, None)
             case ["containers", name, "wait"]:
-                self._json(200, {"StatusCode": self.daemon.containers[name].wait()})
+                code = self.daemon.containers[name].wait()
+                self._json(200, {"StatusCode": code if code >= 0 else 128 - code})
             case ["containers", name, "kill"]:
                 self.daemon.killed.append(name)
                 self.daemon.containers[name].kill()
@@ -78,9 +84,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json(404, {"message": "no such image"})
 
     def do_DELETE(self) -> None:
-        process = self.daemon.containers.pop(self._route()[0].split("/")[1])
-        process.kill()
-        process.communicate()
+        name = self._route()[0].split("/")[1]
+        del self.daemon.made[name]
+        process = self.daemon.containers.pop(name, None)
+        if process is not None:
+            process.kill()
+            process.communicate()
         self._json(204, None)
 
     def _route(self) -> tuple[str, dict[str, list[str]]]:

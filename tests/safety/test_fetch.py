@@ -230,6 +230,20 @@ def test_the_connection_goes_to_the_address_that_was_checked(web: Loopback) -> N
     assert b"\r\nHost: rebind.example.com\r\n" in web.requests[-1]
 
 
+def test_connecting_may_take_no_longer_than_the_call() -> None:
+    given: list[float] = []
+
+    def slow(_address: str, _port: int, seconds: float) -> httpcore2.NetworkStream:
+        given.append(seconds)
+        raise httpcore2.ConnectTimeout
+
+    with pytest.raises(ToolError, match="in time"):
+        Fetcher(resolve=lambda *_: [PUBLIC] * 9, dial=slow).fetch("http://a.example/", seconds=2)
+
+    assert len(given) == 3
+    assert all(0 < seconds <= 2 for seconds in given)
+
+
 def test_tls_is_asked_for_by_the_name_and_not_the_address() -> None:
     seen: list[str] = []
 

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from openjarvis.sandbox import command
+from openjarvis.sandbox.isolation import Isolation
 from openjarvis.sandbox.limits import Limits
 
 
@@ -28,7 +29,7 @@ def test_the_interpreter_is_the_real_one_and_starts_without_anything_of_the_user
 
 
 def test_nothing_of_the_users_is_readable() -> None:
-    told = command.plan(workplace="/w", landlock=1, seccomp=True, wrapper="", limits=Limits())
+    told = command.plan(Isolation(landlock=1, seccomp=True), workplace="/w", limits=Limits())
     readable = [Path(path) for path in told["readable"]]
 
     for private in (Path.home(), Path.cwd(), Path("/etc/passwd"), Path("/proc/1"), Path("/")):

@@ -13,7 +13,7 @@ import pytest
 from openjarvis.core.errors import ToolError
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
-from openjarvis.sandbox.process import Ending
+from openjarvis.sandbox.outcome import Ending
 from openjarvis.sandbox.session import Sandbox, Session
 
 KERNEL_ONLY = Isolation(landlock=detect().landlock, seccomp=detect().seccomp)
@@ -138,6 +138,11 @@ class TestASnippet:
                 (path / "a.txt").write_text("x")
                 (path / "a.txt").rename(path / "b.txt")
                 print(sorted(p.name for p in path.iterdir()))
+                import dataclasses, pickle, typing
+                @dataclasses.dataclass
+                class Point:
+                    x: "int" = 1
+                print(pickle.loads(pickle.dumps(Point(2))), typing.get_type_hints(Point))
                 print(json.dumps({"ไทย": "中文"}, ensure_ascii=False))
                 """
             )
@@ -150,6 +155,7 @@ class TestASnippet:
             "(7,)",
             "kept",
             "['b.txt']",
+            "Point(x=2) {'x': <class 'int'>}",
             '{"ไทย": "中文"}',
         ]
 
@@ -191,6 +197,13 @@ class TestASnippet:
 
         assert "it all fits" not in execution.stdout
         assert execution.ending is Ending.DISK_FULL or "No space left" in execution.stderr
+
+    def test_one_file_has_a_greatest_size(self, isolation: Isolation) -> None:
+        execution = sandbox(isolation, file_bytes=1 << 20).run(
+            "with open('big', 'wb') as file:\n    file.write(bytes(2 << 20))"
+        )
+
+        assert "File too large" in execution.stderr
 
     def test_leaves_nothing_in_the_temporary_folder(
         self, isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -304,6 +317,13 @@ class TestASession:
         assert session.run("1").ending is not None
         assert not session.is_open
 
+    def test_a_line_without_end_to_the_parent_ends_the_session_at_once(self) -> None:
+        session = Sandbox(Limits(timeout_seconds=20)).open()
+
+        execution = session.run("import os\nwhile True: os.write(60, b'x' * 1000)")
+
+        assert execution.ending is Ending.CRASHED
+
     def test_outlives_the_thread_that_opened_it(self) -> None:
         sessions: list[Session] = []
         thread = threading.Thread(target=lambda: sessions.append(Sandbox().open()))
@@ -404,6 +424,53 @@ class TestMissingWalls:
 
         assert described["layers"][-2:] == ["landlock 3", "seccomp"]
         assert [text.split(":")[0] for text in described["missing"]] == ["bubblewrap"]
+
+
+def test_a_forked_copy_of_the_owner_neither_ends_its_sessions_nor_lacks_its_own() -> None:
+    program = """
+        import os, sys
+        from openjarvis.sandbox.session import Sandbox
+        session = Sandbox().open()
+        session.run("x = 1")
+        copy = os.fork()
+        if copy == 0:
+            print(Sandbox().run("'copy'").stdout, end="", flush=True)
+            sys.exit()
+        os.waitpid(copy, 0)
+        print(session.run("x").stdout, end="")
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+
+    assert done.stdout == "'copy'\n1\n", done.stderr
+
+
+def test_an_interrupted_call_ends_its_code(marker: str) -> None:
+    session = Sandbox(Limits(timeout_seconds=20)).open()
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        session.run("while True: pass")
+
+    assert not session.is_open
+    assert wait_until_gone(marker)
+
+
+@pytest.mark.parametrize("isolation", EVERY_WAY)
+def test_a_temporary_folder_that_cannot_be_had_is_a_sentence(
+    isolation: Isolation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null/nowhere")
+
+    if isolation.wrapper:
+        assert sandbox(isolation).run("1").stdout == "1\n"
+    else:
+        with pytest.raises(SandboxRefused, match="The sandbox did not start: "):
+            sandbox(isolation).run("1")
 
 
 class TestAConnectedSession:

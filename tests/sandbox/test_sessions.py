@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from openjarvis.sandbox.limits import Limits
-from openjarvis.sandbox.process import Ending
+from openjarvis.sandbox.outcome import Ending
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.sandbox.sessions import Sessions
 

@@ -18,7 +18,7 @@ import pytest
 from openjarvis.sandbox import report
 from openjarvis.sandbox.attacks import ATTACKS, FILES, NETWORK, PROCESSES, Attack
 from openjarvis.sandbox.isolation import Isolation, detect
-from openjarvis.sandbox.process import Ending
+from openjarvis.sandbox.outcome import Ending
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.sandbox.targets import Targets
 
@@ -68,6 +68,16 @@ def test_the_kernel_alone_stops_all_but_looking_for_names(attack: Attack, target
     holds = report.holds(KERNEL_ONLY, attack, targets)
 
     assert holds is (attack.name not in SEEN_WITHOUT_BUBBLEWRAP)
+
+
+@pytest.mark.skipif(detect().landlock < 6, reason="Landlock learned it with version 6")
+@pytest.mark.parametrize("name", ["signal a process", "reach an abstract socket"])
+def test_landlock_alone_keeps_signals_and_abstract_sockets_inside(
+    name: str, targets: Targets
+) -> None:
+    (attack,) = [attack for attack in ATTACKS if attack.name == name]
+
+    assert report.holds(Isolation(landlock=detect().landlock), attack, targets)
 
 
 @needs_bubblewrap

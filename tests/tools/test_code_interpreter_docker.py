@@ -24,7 +24,7 @@ def test_output_comes_back_and_the_container_is_gone(daemon: Daemon) -> None:
     assert (result.success, result.content) == (True, "hello")
     assert result.metadata["returncode"] == 0
     assert result.metadata["sandbox"] == {"layers": ["container", "no network"], "missing": []}
-    assert daemon.containers == {}
+    assert daemon.made == {}
 
 
 def test_the_container_is_bounded_and_has_no_network(daemon: Daemon) -> None:
@@ -33,6 +33,7 @@ def test_the_container_is_bounded_and_has_no_network(daemon: Daemon) -> None:
     made = daemon.created[0]
     host = made["HostConfig"]
     assert made["NetworkDisabled"] is True
+    assert host["NetworkMode"] == "none"
     assert made["User"] == "65534:65534"
     assert (host["Memory"], host["MemorySwap"]) == (64 << 20, 64 << 20)
     assert (host["NanoCpus"], host["PidsLimit"]) == (2_000_000_000, 9)
@@ -51,6 +52,13 @@ def test_an_exception_is_a_failure_with_its_name_and_code(daemon: Daemon) -> Non
     assert result.metadata["returncode"] == 1
 
 
+def test_one_that_was_killed_for_its_memory_is_no_success(daemon: Daemon) -> None:
+    result = CodeInterpreterDockerTool().execute(code="import os; os.kill(os.getpid(), 9)")
+
+    assert not result.success
+    assert result.content.startswith("The interpreter crashed (exit code 137).")
+
+
 def test_past_its_time_it_is_killed_and_removed(daemon: Daemon) -> None:
     result = CodeInterpreterDockerTool(timeout=0.5).execute(
         code="import time; print('so far', flush=True); time.sleep(60)"
@@ -59,7 +67,7 @@ def test_past_its_time_it_is_killed_and_removed(daemon: Daemon) -> None:
     assert not result.success
     assert "timed out after 0.5 s" in result.content
     assert daemon.killed == ["c1"]
-    assert daemon.containers == {}
+    assert daemon.made == {}
 
 
 def test_long_output_is_cut_with_a_note(daemon: Daemon) -> None:
@@ -80,7 +88,7 @@ def test_a_daemon_that_fails_is_a_sentence_without_its_address(daemon: Daemon, p
     assert not result.success
     assert result.content.startswith("Docker ")
     assert "secret-host" not in result.content
-    assert daemon.containers == {}
+    assert daemon.made == {}
 
 
 def test_a_missing_image_is_named_with_what_to_run(daemon: Daemon) -> None:

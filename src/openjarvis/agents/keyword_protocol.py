@@ -215,8 +215,7 @@ def _input(said: str, start: int, limit: int) -> tuple[str, int]:
     if said.startswith(("```", "~~~"), start):
         block = next(fences(said[start:]), None)
         if block is not None:
-            end = start + block.end
-            return said[start:end], end
+            return said[start : start + block.end], start + block.end
     end = json_end(said, start)
     if end is not None and (said[start] == "{" or not said[end:limit].split("\n")[0].strip()):
         return said[start:end], end

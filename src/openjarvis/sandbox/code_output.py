@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from openjarvis.core.types import ToolResult
-from openjarvis.sandbox.process import Ending, Execution
+from openjarvis.sandbox.outcome import Ending, Execution
 
 _WHY = {
     Ending.TIMED_OUT: "Execution timed out after {seconds:g} s.",

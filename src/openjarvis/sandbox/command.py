@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from openjarvis.sandbox.child.plan import Plan
 from openjarvis.sandbox.limits import Limits
@@ -28,7 +28,20 @@ _KERNEL_FILES: Final = (
     "/sys/devices/system/cpu",
 )
 _KEPT_VARIABLES: Final = ("LANG", "LC_ALL", "TZ", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-_PRIVATE_WORKPLACE: Final = "/tmp"  # noqa: S108 - a file system of its own, inside bubblewrap
+PRIVATE_WORKPLACE: Final = "/tmp"  # noqa: S108 - a file system of its own
+"""Where a program inside bubblewrap works."""
+
+
+class Walls(Protocol):
+    """What of an isolation decides how a child is started."""
+
+    @property
+    def landlock(self) -> int: ...
+    @property
+    def seccomp(self) -> bool: ...
+    @property
+    def wrapper(self) -> str: ...
+
 
 _BOOT: Final = """
 import sys
@@ -66,11 +79,6 @@ def environment(workplace: str) -> dict[str, str]:
     }
 
 
-def workplace_inside(workplace: str, *, wrapper: str) -> str:
-    """Return where the child finds its workplace."""
-    return _PRIVATE_WORKPLACE if wrapper == BUBBLEWRAP else workplace
-
-
 def resource_limits(limits: Limits) -> dict[str, int]:
     """Return the bounds that the kernel keeps, by their names in the `resource` module."""
     # macOS has the name of a limit on memory, but does not let it be set.
@@ -84,16 +92,17 @@ def resource_limits(limits: Limits) -> dict[str, int]:
     }
 
 
-def plan(*, workplace: str, landlock: int, seccomp: bool, wrapper: str, limits: Limits) -> Plan:
+def plan(isolation: Walls, *, workplace: str, limits: Limits) -> Plan:
     """Return what the child does to itself before it takes any code."""
+    is_wrapped = isolation.wrapper == BUBBLEWRAP
     return Plan(
-        parent=0 if wrapper == BUBBLEWRAP else os.getpid(),
-        workplace=workplace_inside(workplace, wrapper=wrapper),
+        parent=0 if is_wrapped else os.getpid(),
+        workplace=workplace,
         readable=[*_readable_files(), *_KERNEL_FILES],
         import_paths=_import_paths(),
-        landlock=landlock,
-        seccomp=seccomp,
-        own_filesystem=wrapper == BUBBLEWRAP,
+        landlock=isolation.landlock,
+        seccomp=isolation.seccomp,
+        own_filesystem=is_wrapped,
         limits=resource_limits(limits),
         idle_seconds=limits.idle_seconds,
     )
@@ -140,8 +149,8 @@ def _bubblewrap(limits: Limits) -> list[str]:
         program,
         *_FIXED_OPTIONS,
         *_mounts(),
-        *("--size", str(limits.disk_bytes), "--tmpfs", _PRIVATE_WORKPLACE),
-        *("--chdir", _PRIVATE_WORKPLACE, "--"),
+        *("--size", str(limits.disk_bytes), "--tmpfs", PRIVATE_WORKPLACE),
+        *("--chdir", PRIVATE_WORKPLACE, "--"),
     ]
 
 

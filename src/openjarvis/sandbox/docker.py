@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from openjarvis.core.errors import ToolError
-from openjarvis.sandbox.process import Ending, Execution
+from openjarvis.sandbox.outcome import Ending, Execution
 
 _log = logging.getLogger("openjarvis.sandbox")
 
@@ -48,11 +49,14 @@ class Container:
                 client.close()
 
     def _run_on(self, client: Any, code: str) -> Execution:
+        name = f"openjarvis-{uuid4().hex}"
         try:
             container = client.containers.run(
-                self.image, ["python", "-I", "-c", code], **self._options()
+                self.image, ["python", "-I", "-c", code], name=name, **self._options()
             )
         except Exception as error:
+            with suppress(Exception):  # made, but not started
+                client.containers.get(name).remove(force=True)
             raise self._not_started(error) from error
         try:
             return self._finish(container)
@@ -66,6 +70,8 @@ class Container:
             "memswap_limit": self.memory_limit,
             "nano_cpus": int(self.cpu_count * 1_000_000_000),
             "network_disabled": self.network_disabled,
+            # podman does not know the option above, and would give the container a network.
+            "network_mode": "none" if self.network_disabled else "bridge",
             "pids_limit": self.pids_limit,
             "read_only": True,
             "tmpfs": {"/tmp": "size=64m,mode=1777"},  # noqa: S108 - the container's own
@@ -79,10 +85,11 @@ class Container:
         }
 
     def _finish(self, container: Any) -> Execution:
-        ending: Ending | None = None
         code = -9
         try:
             code = int(container.wait(timeout=self.timeout_seconds)["StatusCode"])
+            # What is over its memory is killed by the kernel: 128 and the signal's number.
+            ending = Ending.CRASHED if code > 128 else None
         except Exception as error:
             if not _is_timeout(error):
                 raise ToolError(f"Docker failed while the code ran: {_short(error)}.") from error

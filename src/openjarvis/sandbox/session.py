@@ -6,9 +6,10 @@ from collections.abc import Callable
 from threading import Lock
 
 from openjarvis.core.errors import ToolError
+from openjarvis.sandbox.interpreter import Answer, Interpreter
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
-from openjarvis.sandbox.process import Answer, Child, Ending, Execution
+from openjarvis.sandbox.outcome import Ending, Execution
 
 
 class Sandbox:
@@ -42,11 +43,11 @@ class Sandbox:
             ToolError: when `code` is no text that Python could read.
         """
         source = _encoded(code)
-        child = self._child()
+        interpreter = self._start()
         try:
-            return child.run(source, is_last=True)
+            return interpreter.run(source, is_last=True)
         finally:
-            child.close()
+            interpreter.close()
 
     def open(self) -> "Session":
         """Return a new session; it ends with `close`, with this process, or when it is dropped.
@@ -54,29 +55,29 @@ class Sandbox:
         Raises:
             SandboxRefused: when a wall is missing or could not be put up.
         """
-        return Session(self._child())
+        return Session(self._start())
 
-    def _child(self) -> Child:
+    def _start(self) -> Interpreter:
         if sys.platform == "win32":
             raise SandboxRefused("Python code is not run on Windows. Use code_interpreter_docker.")
         isolation = self.isolation
         if not self._allow_unsandboxed:
             isolation.require()
-        return Child(isolation=isolation, limits=self.limits)
+        return Interpreter(isolation=isolation, limits=self.limits)
 
 
 class Session:
     """An interpreter that keeps its state between calls; calls from several threads take turns."""
 
-    def __init__(self, child: Child) -> None:
-        self._child = child
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
         self._turn = Lock()
-        self._close = weakref.finalize(self, child.close)
+        self._close = weakref.finalize(self, interpreter.close)
 
     @property
     def is_open(self) -> bool:
         """Whether another call can be made."""
-        return self._close.alive and self._child.is_running
+        return self._close.alive and self._interpreter.is_running
 
     def run(self, code: str) -> Execution:
         """Return what `code` gave; one that had to be ended, or crashed, ends the session.
@@ -85,7 +86,7 @@ class Session:
             ToolError: when `code` is no text that Python could read.
         """
         source = _encoded(code)
-        return self._in_turn(lambda: self._child.run(source, is_last=False))
+        return self._in_turn(lambda: self._interpreter.run(source, is_last=False))
 
     def define(self, name: str, text: str) -> Execution:
         """Make `text` a variable of the session; it is not compiled, so it may be long.
@@ -94,7 +95,7 @@ class Session:
             ToolError: when `text` is no text that Python could read.
         """
         source = _encoded(text)
-        return self._in_turn(lambda: self._child.define(name, source))
+        return self._in_turn(lambda: self._interpreter.define(name, source))
 
     def connect(self, name: str, answer: Answer) -> Execution:
         """Give the session a function `name(text)` that returns what `answer(text)` returns here.
@@ -102,8 +103,8 @@ class Session:
         `answer` is called in the thread that called `run`; its time does not count as the code's.
         What it raises ends the session. A session has one such function.
         """
-        self._child.answer = answer
-        return self._in_turn(lambda: self._child.define(name, None))
+        self._interpreter.answer = answer
+        return self._in_turn(lambda: self._interpreter.define(name, None))
 
     def _in_turn(self, step: Callable[[], Execution]) -> Execution:
         with self._turn:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 
-from openjarvis.sandbox.process import Execution
+from openjarvis.sandbox.outcome import Execution
 from openjarvis.sandbox.session import Sandbox, Session
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Self
 
-from openjarvis.core.errors import ToolError
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.core.types import ToolResult
 from openjarvis.sandbox.code_output import code_result
@@ -12,6 +11,7 @@ from openjarvis.sandbox.docker import Container
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.typed import TypedTool
+from openjarvis.tools.sandboxed import require_code
 from openjarvis.tools.settings import settings_of
 
 _STARTING_SECONDS = 60.0
@@ -84,8 +84,7 @@ class CodeInterpreterDockerTool(TypedTool):
         return replace(super().spec, timeout_seconds=seconds)
 
     def run(self, code: Annotated[str, "The Python code to run"] = "") -> ToolResult:
-        if not code.strip():
-            raise ToolError("No code: give the Python code to run.")
+        require_code(code)
         execution = self._container.run(code)
         layers = ["container", *(["no network"] if self._container.network_disabled else [])]
         return code_result(

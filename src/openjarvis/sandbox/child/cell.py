@@ -22,7 +22,9 @@ class Cells:
     """The code that has run so far and the names it made."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Any] = {"__name__": "__main__", "__builtins__": _own_builtins()}
+        main = sys.modules["__main__"] = type(sys)("__main__")  # where pickle and typing look
+        self._names: dict[str, Any] = vars(main)
+        self._names["__builtins__"] = _own_builtins()
         self._sources: dict[str, str] = {}
 
     def define(self, name: str, value: Any) -> None:
