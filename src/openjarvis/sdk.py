@@ -14,6 +14,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.memory.base import MemoryBackend
 from openjarvis.system import System, agent_class, get_engine
 from openjarvis.tools.catalog import Chosen
 
@@ -119,7 +120,13 @@ class Jarvis:
             max_turns=max_turns,
         )
         given = history or AgentContext()
-        result = made.run(query, replace(given, document=document or given.document))
+        recalled = self._system.recall(query) if context else []
+        filled = replace(
+            given,
+            memory_results=[*given.memory_results, *recalled],
+            document=document or given.document,
+        )
+        result = made.run(query, filled)
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
@@ -152,6 +159,11 @@ class Jarvis:
     def system(self) -> System:
         """The parts behind this object."""
         return self._system
+
+    @property
+    def memory(self) -> MemoryBackend:
+        """The memory: `store` texts, `retrieve` them by their words."""
+        return self._system.memory
 
     @property
     def version(self) -> str:

@@ -300,12 +300,12 @@ class TestAtATerminal:
         child = start(speaks("First."), speaks("Second."), speaks("Third."))
 
         assert "/save" in say(child, "/help")
-        assert "did you mean /clear?" in say(child, "/claer")
+        assert "Did you mean '/clear'?" in say(child, "/claer")
         tools = say(child, "/tools")
         assert "  calculator" in tools
         assert "  pay" in tools
         assert "agent orchestrator · tools: pay, think" in say(child, "/tools pay,think")
-        assert "did you mean 'calculator'?" in say(child, "/tools calculater")
+        assert "Did you mean 'calculator'?" in say(child, "/tools calculater")
         assert "* pay" in say(child, "/tools")
         assert "agent simple · tools: none" in say(child, "/tools none")
         assert "* test-model" in say(child, "/model")
@@ -429,8 +429,8 @@ class TestInAPipe:
     @pytest.mark.parametrize(
         ("options", "says_what"),
         [
-            (("--tools", "calculater"), "did you mean 'calculator'?"),
-            (("--agent", "orchestrater"), "did you mean 'orchestrator'?"),
+            (("--tools", "calculater"), "Did you mean 'calculator'?"),
+            (("--agent", "orchestrater"), "Did you mean 'orchestrator'?"),
         ],
     )
     def test_a_name_that_is_none_ends_it_at_once(

@@ -1,9 +1,6 @@
 """What every agent is: an engine, tools, and `run` that turns an input into an answer."""
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,14 +11,8 @@ from openjarvis.core.types import ToolResult
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import CallRecord
-from openjarvis.llm.generate import converse
 from openjarvis.llm.history import user
-from openjarvis.llm.loop import Conversation
 from openjarvis.llm.request import Request, Tools, prepare
-
-_log = logging.getLogger("openjarvis.agents")
-
-NO_ANSWER = "No final answer within {} turns."
 
 
 @dataclass(slots=True)
@@ -107,39 +98,16 @@ class BaseAgent(ABC):
         Raises:
             LLMError: when the model cannot be asked; its `response` holds what had been gathered.
         """
-        with self.conversing(input, context) as conversation:
-            self._drive(conversation)
-        return _result(conversation)
-
-    @contextmanager
-    def conversing(self, text: str, context: AgentContext | None = None) -> Iterator[Conversation]:
-        """Give the run that answers `text`, for a driver of the caller's (`llm.Stream` is one).
-
-        What the run needs beside the engine is there until the block is left.
-
-        Raises:
-            LLMError: when there is something wrong with the request.
-        """
-        self._publish(EventType.AGENT_TURN_START, input=text)
-        with self.begin(text, context or AgentContext()) as conversation:
-            yield conversation
-        response = conversation.response()
+        self._publish(EventType.AGENT_TURN_START, input=input)
+        result = self.answer(input, context or AgentContext())
         self._publish(
-            EventType.AGENT_TURN_END, turns=response.steps, content_length=len(response.text)
+            EventType.AGENT_TURN_END, turns=result.turns, content_length=len(result.content)
         )
+        return result
 
     @abstractmethod
-    def begin(self, text: str, context: AgentContext) -> AbstractContextManager[Conversation]:
-        """Return the run that answers `text`, not yet driven."""
-
-    def _drive(self, conversation: Conversation) -> None:
-        try:
-            converse(conversation)
-        except Exception:
-            if not conversation.ran_out:
-                raise
-            # The last answer is asked for beyond the turns: without it the rest still counts.
-            _log.warning("The last answer of %s failed", self.agent_id, exc_info=True)
+    def answer(self, text: str, context: AgentContext) -> AgentResult:
+        """Return the answer to `text`; `run` tells the bus about it."""
 
     def _request(
         self,
@@ -178,21 +146,3 @@ class BaseAgent(ABC):
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self._bus is not None:
             self._bus.publish(event_type, {"agent": self.agent_id, **data})
-
-
-def _result(conversation: Conversation) -> AgentResult:
-    response = conversation.response()
-    metadata: dict[str, Any] = {
-        **response.metadata,
-        "usage": response.usage,
-        "model": response.model,
-        "finish_reason": response.finish_reason.value,
-        "messages": response.messages,
-    }
-    content = response.text
-    if conversation.ran_out:
-        metadata["max_turns_exceeded"] = True
-        content = (
-            content if conversation.has_ended and content else NO_ANSWER.format(response.steps)
-        )
-    return AgentResult(content, conversation.results, response.steps, metadata, response.tool_calls)

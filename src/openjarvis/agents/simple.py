@@ -2,13 +2,14 @@
 
 from contextlib import AbstractContextManager, nullcontext
 
-from openjarvis.agents.base import AgentContext, BaseAgent
+from openjarvis.agents.base import AgentContext
+from openjarvis.agents.conversing import ConversingAgent
 from openjarvis.core.registry import AgentRegistry
 from openjarvis.llm.loop import Conversation
 
 
 @AgentRegistry.register("simple")
-class SimpleAgent(BaseAgent):
+class SimpleAgent(ConversingAgent):
     """One answer from the model, without tools."""
 
     agent_id = "simple"

@@ -1,13 +1,14 @@
 """What the agents share that use tools in turns: by function calls, or by a protocol of text."""
 
-from openjarvis.agents.base import AgentContext, BaseAgent
+from openjarvis.agents.base import AgentContext
+from openjarvis.agents.conversing import ConversingAgent
 from openjarvis.agents.prompts import LAST_WORD
 from openjarvis.agents.protocol import Protocol
 from openjarvis.agents.text_loop import TextConversation
 from openjarvis.llm.loop import Conversation
 
 
-class ToolAgent(BaseAgent):
+class ToolAgent(ConversingAgent):
     """An agent that takes turns, and answers without tools when they have run out."""
 
     def _calling(self, text: str, context: AgentContext) -> Conversation:

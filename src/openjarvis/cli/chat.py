@@ -17,7 +17,7 @@ from openjarvis.cli.options import (
     split_names,
     tools_dir_option,
 )
-from openjarvis.cli.render import notice
+from openjarvis.cli.render import keep_stdout_for_results, notice
 from openjarvis.config import home, load_config
 from openjarvis.core.errors import LLMError, ToolError
 from openjarvis.engine.discovery import OFFLINE
@@ -35,6 +35,7 @@ from openjarvis.system import UnknownAgentError, agent_class
 @click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
 @click.option("--max-turns", type=click.IntRange(min=1), help="The most turns for one question.")
+@click.option("--no-context", is_flag=True, help="Do not add what the memory knows.")
 @approve_option
 @allow_dir_option
 @tools_dir_option
@@ -46,6 +47,7 @@ def chat(
     approve: str,
     allowed_dirs: tuple[str, ...],
     tool_dirs: tuple[str, ...],
+    no_context: bool,
     **numbers: Any,
 ) -> None:
     """Talk with a model, turn by turn; /help shows what else can be typed.
@@ -73,6 +75,7 @@ def chat(
             tool_dirs=tool_dirs,
         )
 
+    keyboard = Input(home() / "chat_history" if config.chat.history else None)
     session = ChatSession(
         open_jarvis,
         engine=engine,
@@ -81,8 +84,9 @@ def chat(
         tools=split_names(tools) or config.chat.tools,
         approve=approver(approve),
         numbers=numbers,
+        out=sys.stdout if keyboard.is_terminal else keep_stdout_for_results(),
+        recalls=not no_context,
     )
-    keyboard = Input(home() / "chat_history" if config.chat.history else None)
     try:
         had_trouble = _converse(session, keyboard)
     finally:

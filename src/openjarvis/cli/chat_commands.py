@@ -9,7 +9,7 @@ from pathlib import Path
 from openjarvis.cli.chat_session import ChatSession
 from openjarvis.cli.options import split_names
 from openjarvis.cli.render import notice
-from openjarvis.core.errors import nearest
+from openjarvis.core.errors import unknown_name
 from openjarvis.core.types import Message, Role
 from openjarvis.engine.discovery import engine_keys
 from openjarvis.llm.defaults import engine_settings
@@ -28,9 +28,7 @@ def obey(line: str, session: ChatSession) -> None:
     """
     word, _, rest = line[1:].strip().partition(" ")
     if word not in _COMMANDS:
-        near = nearest(word, list(_COMMANDS))
-        hint = f"did you mean /{near}?" if near else "/help shows them."
-        raise ValueError(f"There is no command /{word[:40]}; {hint}")
+        raise ValueError(unknown_name("command", f"/{word}", [f"/{known}" for known in _COMMANDS]))
     _COMMANDS[word][0](session, rest.strip())
 
 

@@ -1,16 +1,18 @@
 """The conversation behind `jarvis chat`: who answers, with which tools, and what was said."""
 
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
-from typing import Any
+from typing import Any, TextIO
 
 from openjarvis.agents.base import AgentContext, BaseAgent
+from openjarvis.agents.conversing import ConversingAgent
 from openjarvis.cli.chat_show import Show
-from openjarvis.cli.render import tools_print_to_stderr
 from openjarvis.core.types import Conversation as History
 from openjarvis.core.types import Message, Role
 from openjarvis.execution.approval import Approver
-from openjarvis.llm.history import assistant
+from openjarvis.llm.history import assistant, user
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.stream import Stream
 from openjarvis.sdk import Jarvis
@@ -21,7 +23,10 @@ BROKEN_OFF = "[This answer was broken off by an error.]"
 
 
 class ChatSession:
-    """One conversation. `open_jarvis(engine_key, model)` makes what answers, again on a change."""
+    """One conversation, whose answers go to `out`.
+
+    `open_jarvis(engine_key, model)` makes what answers, and again when it is to be another.
+    """
 
     def __init__(
         self,
@@ -33,11 +38,15 @@ class ChatSession:
         tools: Sequence[str],
         approve: Approver,
         numbers: dict[str, Any],
+        out: TextIO | None,
+        recalls: bool = True,
     ) -> None:
         self._open_jarvis = open_jarvis
         self._agent_key = agent
         self._approve = approve
         self._numbers = numbers
+        self._out = out
+        self._recalls = recalls
         self._made: BaseAgent | None = None
         self.messages: list[Message] = []
         self.tools = list(tools)
@@ -64,11 +73,24 @@ class ChatSession:
             LLMError: when the model cannot be asked. Where nothing had come of the question yet,
                 it is as if it had not been asked.
         """
-        context = AgentContext(History(list(self.messages)))
-        show = Show()
+        recalled = self.jarvis.system.recall(text) if self._recalls else []
+        context = AgentContext(History(list(self.messages)), memory_results=recalled)
+        show, agent = Show(self._out), self._agent()
+        with redirect_stdout(sys.stderr):  # what tools print is no answer
+            if isinstance(agent, ConversingAgent):
+                self._stream(agent, text, context, show)
+            else:
+                self._run(agent, text, context, show)
+
+    def _run(self, agent: BaseAgent, text: str, context: AgentContext, show: Show) -> None:
+        """Have an agent of the user's answer, which cannot be watched."""
+        content = agent.run(text, context).content
+        self.messages += [user(text), assistant(content)]
+        show.answer(content)
+
+    def _stream(self, agent: ConversingAgent, text: str, context: AgentContext, show: Show) -> None:
         with (
-            tools_print_to_stderr(),
-            self._agent().conversing(text, context) as conversation,
+            agent.conversing(text, context) as conversation,
             Stream(conversation) as stream,
         ):
             try:

@@ -1,6 +1,6 @@
 """How a turn looks: the answer on stdout as it is written, calls and remarks on stderr."""
 
-import sys
+from typing import TextIO
 
 import click
 
@@ -23,10 +23,10 @@ _MARKS = {Outcome.RAN: ("✓", "green"), Outcome.DENIED: ("✗", "yellow")}
 
 
 class Show:
-    """Shows one turn. Made before tools may print, it keeps the real standard output."""
+    """Shows one turn; `out` is where answers go."""
 
-    def __init__(self) -> None:
-        self._out = sys.stdout
+    def __init__(self, out: TextIO | None) -> None:
+        self._out = out
         self._is_in_line = False
         self._held = ""
         self._goes_to_stderr = False
@@ -43,6 +43,11 @@ class Show:
         elif isinstance(event, StepEvent):
             self._end_line()
 
+    def answer(self, text: str) -> None:
+        """Show a whole answer."""
+        self._write(text, is_answer=True)
+        self._end_line()
+
     def stopped(self) -> None:
         """Show that the user stopped the turn."""
         self._remark("Stopped.")
@@ -51,9 +56,8 @@ class Show:
         """Show the answer where it was not shown yet, and what is to be known of it."""
         response = conversation.response()
         self._end_line()
-        if not conversation.streams_answer and response.text:
-            self._write(response.text, is_answer=True)
-            self._end_line()
+        if not conversation.streams_answer:
+            self.answer(response.text)
         if conversation.ran_out:
             self._remark(f"The {response.steps} turns were used up; this is the last word on it.")
         elif response.finish_reason is FinishReason.LENGTH:

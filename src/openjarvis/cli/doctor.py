@@ -9,7 +9,7 @@ import click
 
 from openjarvis._version import __version__
 from openjarvis.cli.options import json_option
-from openjarvis.cli.render import show, show_json
+from openjarvis.cli.render import keep_stdout_for_results, show, show_json
 from openjarvis.config import config_path, load_config
 from openjarvis.core.errors import ConfigError
 from openjarvis.engine.discovery import OFFLINE, engine_statuses
@@ -34,11 +34,13 @@ class Check(NamedTuple):
 @json_option
 def doctor(sandbox: bool, as_json: bool) -> None:
     """Check this installation; exit code 1 when something needs attention."""
+    keep_stdout_for_results()
     if sandbox:
         _attack_the_sandbox(as_json)
         return
-    looks = (_python, _config, _engine, _tools, _sandbox, _audit)
-    checks = [_looked_at(check) for check in looks]
+    checks = [_python(), _looked_at(_config)]
+    if checks[-1].passed:  # the others read it
+        checks += map(_looked_at, (_engine, _tools, _sandbox, _audit))
     if as_json:
         show_json([check._asdict() for check in checks])
     else:

@@ -73,3 +73,10 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     return (
         next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
     )
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """Return what to say of a name that no tool, agent or engine has; it names those there are."""
+    near = nearest(name, known)
+    hint = f" Did you mean {near!r}?" if near else ""
+    return f"Unknown {kind} {name[:64]!r}.{hint} There are {', '.join(known)}."

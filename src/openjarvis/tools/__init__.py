@@ -16,5 +16,10 @@ for _key, _module, _name in (
     ("repl", "openjarvis.tools.repl", "ReplTool"),
     ("http_request", "openjarvis.tools.http_request", "HttpRequestTool"),
     ("web_search", "openjarvis.tools.web_search", "WebSearchTool"),
+    ("retrieval", "openjarvis.tools.retrieval", "RetrievalTool"),
+    ("memory_store", "openjarvis.memory.tools", "MemoryStoreTool"),
+    ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
+    ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
+    ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
