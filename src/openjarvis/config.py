@@ -100,6 +100,22 @@ class AuditConfig:
 
 
 @dataclass
+class SchedulerConfig:
+    """`[scheduler]`: where scheduled tasks are kept and how they are run.
+
+    `database` is a `postgresql://` address for workers on many machines; without one the tasks are
+    in the SQLite file `path`.
+    """
+
+    path: str = ""
+    database: str = field(default="", repr=False)
+    max_parallel: int = 4
+    poll_interval_seconds: float = 60.0
+    lease_seconds: float = 30.0
+    missed_after_seconds: float = 60.0
+
+
+@dataclass
 class JarvisConfig:
     """The whole configuration. `raw` is the file as it stands, `path` where it was read."""
 
@@ -110,6 +126,7 @@ class JarvisConfig:
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
@@ -251,6 +268,7 @@ __all__ = [
     "JarvisConfig",
     "MemoryConfig",
     "RLMConfig",
+    "SchedulerConfig",
     "ToolsConfig",
     "config_path",
     "home",

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from openjarvis._version import __version__
 from openjarvis.agents.base import AgentContext, AgentResult
 from openjarvis.config import JarvisConfig, load_config
+from openjarvis.core.errors import Unavailable
 from openjarvis.core.events import EventBus
 from openjarvis.core.workers import run_in_worker
 from openjarvis.engine.discovery import engine_statuses
@@ -15,6 +17,8 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
 from openjarvis.memory.base import MemoryBackend
+from openjarvis.scheduler.scheduler import TaskScheduler
+from openjarvis.scheduling import task_scheduler
 from openjarvis.system import System, agent_class, get_engine
 from openjarvis.tools.catalog import Chosen
 
@@ -56,7 +60,7 @@ class Jarvis:
             found = get_engine(config, engine_key, model)
             if found is None:
                 named = engine_key or config.engine.default
-                raise RuntimeError(
+                raise Unavailable(
                     f"No inference engine {named!r} is ready; 'jarvis engines' shows why."
                 )
             key, engine = found
@@ -160,6 +164,15 @@ class Jarvis:
         """The parts behind this object."""
         return self._system
 
+    @cached_property
+    def scheduler(self) -> TaskScheduler:
+        """The scheduled tasks; `scheduler.start()` has this process run them when they are due.
+
+        Raises:
+            ConfigError: when their database cannot be opened.
+        """
+        return task_scheduler(self.config, self, self._system.bus)
+
     @property
     def memory(self) -> MemoryBackend:
         """The memory: `store` texts, `retrieve` them by their words."""
@@ -172,6 +185,9 @@ class Jarvis:
 
     def close(self) -> None:
         """Close connections and files; the object is not used again."""
+        if "scheduler" in self.__dict__:
+            self.scheduler.stop()
+            self.scheduler.store.close()
         self._system.close()
 
     def __enter__(self) -> Self:

@@ -24,7 +24,9 @@ from openjarvis.llm.defaults import choose_model, engine_settings
 from openjarvis.memory.base import MemoryBackend, RetrievalResult
 from openjarvis.memory.lazy import LazyMemory
 from openjarvis.memory.opening import is_started, open_memory
-from openjarvis.toolkit.services import Services
+from openjarvis.scheduler.book import TaskBook
+from openjarvis.scheduling import open_store
+from openjarvis.toolkit.services import Deferred, Services
 from openjarvis.toolkit.toolset import ToolSet
 from openjarvis.tools import catalog
 from openjarvis.tools.catalog import Chosen, UnknownToolError
@@ -100,8 +102,18 @@ class System:
                 *(Path(folder).expanduser() for folder in self.config.tools.allowed_dirs),
                 *(Path(folder) for folder in self._allowed_dirs),
             ],
+            scheduler=Deferred(lambda: self.task_book),
             config=self.config,
         )
+
+    @cached_property
+    def task_book(self) -> TaskBook:
+        """The scheduled tasks; whoever runs them is another part, or another process.
+
+        Raises:
+            ConfigError: when their database cannot be opened.
+        """
+        return TaskBook(open_store(self.config))
 
     @cached_property
     def audit(self) -> AuditLog | None:
@@ -194,6 +206,8 @@ class System:
             self.memory.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
+        if "task_book" in self.__dict__:
+            self.task_book.store.close()
 
 
 def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> LoadReport:

@@ -8,7 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from openjarvis.cli.lazy import INTERRUPTED, LazyGroup
-from openjarvis.core.errors import ConfigError, LLMError, LLMErrorCode, ToolDefinitionError
+from openjarvis.core.errors import (
+    ConfigError,
+    LLMError,
+    LLMErrorCode,
+    ToolDefinitionError,
+    Unavailable,
+)
 
 
 def run(raised: BaseException, monkeypatch: pytest.MonkeyPatch) -> Result:
@@ -32,7 +38,7 @@ def run(raised: BaseException, monkeypatch: pytest.MonkeyPatch) -> Result:
         (ToolDefinitionError("Two tools are named 'a'"), 2, "Two tools are named 'a'"),
         (LLMError(LLMErrorCode.INVALID_REQUEST, "no"), 2, "LLM_INVALID_REQUEST: no"),
         (LLMError(LLMErrorCode.UNAVAILABLE, "gone", 503), 1, "LLM_UNAVAILABLE: gone"),
-        (RuntimeError("No inference engine"), 1, "No inference engine"),
+        (Unavailable("No inference engine"), 1, "No inference engine"),
         (RecursionError("too deep"), 1, "RecursionError: too deep (jarvis --verbose"),
         (KeyError("x"), 1, "KeyError: 'x' (jarvis --verbose"),
         (OSError(errno.ENOSPC, "No space left"), 1, "OSError: [Errno 28] No space left"),

@@ -34,6 +34,8 @@ def test_the_kinds_of_events_are_those_of_the_contract() -> None:
         "MEMORY_STORE",
         "MEMORY_RETRIEVE",
         "TELEMETRY_RECORD",
+        "SCHEDULER_TASK_START",
+        "SCHEDULER_TASK_END",
     }
     assert all(kind == kind.name.lower() for kind in EventType)
 

@@ -13,6 +13,8 @@ from openjarvis.core.errors import (
     LLMError,
     LLMErrorCode,
     ToolDefinitionError,
+    ToolError,
+    Unavailable,
     nearest,
 )
 from openjarvis.safety.secrets import mask_secrets
@@ -78,7 +80,7 @@ def _failure(error: Exception) -> "Failure":
         return Failure(str(error), 2)
     if isinstance(error, LLMError):
         return Failure(str(error), 2 if error.code is LLMErrorCode.INVALID_REQUEST else 1)
-    if type(error) is RuntimeError:  # what `Jarvis` raises is a sentence already
+    if isinstance(error, Unavailable | ToolError):
         return Failure(str(error), 1)
     # An engine or an agent may be anybody's and may raise anything.
     return Failure(

@@ -14,6 +14,7 @@ COMMANDS = {
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
     "memory": ("openjarvis.cli.memory", "Add texts to the memory, search them, index files."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
+    "schedule": ("openjarvis.cli.schedule", "Have prompts carried out later, once or repeatedly."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
 }

@@ -22,6 +22,10 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the text names the file, the key and its line."""
 
 
+class Unavailable(RuntimeError):
+    """A part of the system that cannot do what was asked; the text tells a user why."""
+
+
 class LLMErrorCode(StrEnum):
     """What went wrong between us and a model, in the terms a caller can act on."""
 

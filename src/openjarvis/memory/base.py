@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from openjarvis.core.errors import Unavailable
+
 Embedder = Callable[[list[str]], list[list[float]]]
 """Turns texts into vectors, all of one dimension."""
 
 
-class MemoryFailed(RuntimeError):
+class MemoryFailed(Unavailable):
     """A memory that cannot do what was asked; the text says why and what to do.
 
     It names no password and no host, so it may be shown to a model.

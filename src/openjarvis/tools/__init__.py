@@ -7,6 +7,16 @@ for _key, _module, _name in (
     ("calculator", "openjarvis.tools.calculator", "CalculatorTool"),
     ("file_read", "openjarvis.tools.file_read", "FileReadTool"),
     ("llm", "openjarvis.tools.llm_tool", "LLMTool"),
+    ("schedule_task", "openjarvis.scheduler.tools", "ScheduleTaskTool"),
+    ("list_scheduled_tasks", "openjarvis.scheduler.tools", "ListScheduledTasksTool"),
+    ("pause_scheduled_task", "openjarvis.scheduler.tools", "PauseScheduledTaskTool"),
+    ("resume_scheduled_task", "openjarvis.scheduler.tools", "ResumeScheduledTaskTool"),
+    ("cancel_scheduled_task", "openjarvis.scheduler.tools", "CancelScheduledTaskTool"),
+    ("retrieval", "openjarvis.tools.retrieval", "RetrievalTool"),
+    ("memory_store", "openjarvis.memory.tools", "MemoryStoreTool"),
+    ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
+    ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
+    ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
     ("code_interpreter", "openjarvis.tools.code_interpreter", "CodeInterpreterTool"),
     (
         "code_interpreter_docker",
@@ -16,10 +26,5 @@ for _key, _module, _name in (
     ("repl", "openjarvis.tools.repl", "ReplTool"),
     ("http_request", "openjarvis.tools.http_request", "HttpRequestTool"),
     ("web_search", "openjarvis.tools.web_search", "WebSearchTool"),
-    ("retrieval", "openjarvis.tools.retrieval", "RetrievalTool"),
-    ("memory_store", "openjarvis.memory.tools", "MemoryStoreTool"),
-    ("memory_retrieve", "openjarvis.memory.tools", "MemoryRetrieveTool"),
-    ("memory_search", "openjarvis.memory.tools", "MemorySearchTool"),
-    ("memory_index", "openjarvis.memory.tools", "MemoryIndexTool"),
 ):
     ToolRegistry.register_lazy(_key, _module, _name)
