@@ -426,6 +426,38 @@ class TestInAPipe:
 
         assert (done.returncode, done.stdout) == (1, "Yes.\n")
 
+    def test_it_ends_when_nobody_reads_the_answers(self, folder: Path) -> None:
+        line = f"'{sys.executable}' -m openjarvis chat -e offline --tools calculator"
+        done = subprocess.run(
+            f"(yes 'What is 2+2?' | head -1000 | {line}) | head -1",
+            shell=True,
+            capture_output=True,
+            text=True,
+            env=environment(folder, None),
+            cwd=folder,
+            timeout=60,
+        )
+
+        assert done.stdout == "4\n"
+        assert done.stderr.count("→") < 1000
+        assert "Broken pipe" not in done.stderr
+
+    @pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&-"])
+    def test_closed_streams_are_no_trouble(self, folder: Path, closing: str) -> None:
+        done = subprocess.run(
+            f"'{sys.executable}' -m openjarvis chat -e offline {closing}",
+            shell=True,
+            input="" if "<" not in closing else None,
+            capture_output=True,
+            text=True,
+            env=environment(folder, None),
+            cwd=folder,
+            timeout=60,
+        )
+
+        assert done.returncode == 0
+        assert "Error" not in done.stderr
+
     @pytest.mark.parametrize(
         ("options", "says_what"),
         [

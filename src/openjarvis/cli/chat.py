@@ -19,7 +19,6 @@ from openjarvis.cli.options import (
 )
 from openjarvis.cli.render import keep_stdout_for_results, notice
 from openjarvis.config import home, load_config
-from openjarvis.core.errors import LLMError, ToolError
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
@@ -114,7 +113,9 @@ def _converse(session: ChatSession, keyboard: Input) -> bool:
             return had_trouble
         except KeyboardInterrupt:
             notice("Stopped. Ctrl-D or /exit leaves.")
-        except (LLMError, ToolError, ValueError, TypeError, OSError, click.ClickException) as error:
+        except BrokenPipeError:
+            raise  # nobody reads the answers any more
+        except Exception as error:  # noqa: BLE001 - engines and agents are foreign code
             # One turn or command that fails does not end a conversation.
             had_trouble = True
             notice(f"Error: {_message_of(error)}")

@@ -23,7 +23,8 @@ class Input:
     """
 
     def __init__(self, history_path: Path | None) -> None:
-        self.is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        # Either is None where the process was started with it closed.
+        self.is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
         self._path = history_path if self.is_terminal else None
         self._readline = _readline() if self.is_terminal else None
         if self._readline is not None and self._path is not None:
@@ -71,7 +72,7 @@ class Input:
 
     def _line(self, prompt: str) -> str | None:
         if not self.is_terminal:
-            line = sys.stdin.readline()
+            line = sys.stdin.readline() if sys.stdin else ""
             return line.rstrip("\r\n") if line else None
         try:
             return input(prompt)
