@@ -64,7 +64,8 @@ def postgres_server() -> Iterator[PostgresServer]:
         as_trusted = ["--auth=trust", f"--username={SERVER_USER}", "--encoding=UTF8", "--no-sync"]
         _run([programs / "initdb", f"--pgdata={data}", *as_trusted, "--locale=C"], user=user)
         # Nothing of a test needs to survive a loss of power.
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        settings = ["listen_addresses=''", f"unix_socket_directories={folder}", "fsync=off"]
+        options = " ".join(f"-c {setting}" for setting in (*settings, "max_connections=200"))
         command = [programs / "pg_ctl", f"--pgdata={data}", f"--log={log}", f"--options={options}"]
 
         def control(*words: str) -> None:

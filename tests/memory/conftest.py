@@ -4,35 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from memory.postgres_server import missing, running_server
 from openjarvis.core.events import reset_event_bus
 from openjarvis.memory.base import Embedder
 from openjarvis.memory.ranked import RankedMemory
 from openjarvis.memory.sqlite import SQLiteMemory
+from postgres_server import PostgresServer
 
 _schemas = count(1)
 
 OpenMemory = Callable[..., RankedMemory]
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    with running_server() as dsn:
-        yield dsn
-
-
 @pytest.fixture
-def postgres_dsn(postgres_server: str) -> str:
+def postgres_dsn(postgres: PostgresServer) -> str:
     """A connection string whose schema is empty."""
     import psycopg
 
     schema = f"test_{next(_schemas)}"
-    with psycopg.connect(postgres_server) as connection:
+    with psycopg.connect(postgres.dsn()) as connection:
         connection.execute(f"CREATE SCHEMA {schema}")
-    return f"{postgres_server} options=-csearch_path={schema}"
+    return f"{postgres.dsn()}&options=-csearch_path%3D{schema}"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

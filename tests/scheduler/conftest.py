@@ -4,19 +4,7 @@ from pathlib import Path
 import pytest
 
 from openjarvis.scheduler.store import SchedulerStore
-from postgres_server import NoPostgres, PostgresServer, postgres_server
 from scheduler.fakes import MakeStore
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL server for the whole session; without one its tests are skipped."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed (extra 'distributed')")
-    try:
-        with postgres_server() as server:
-            yield server
-    except NoPostgres as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

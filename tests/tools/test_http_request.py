@@ -75,8 +75,6 @@ def test_an_error_status_is_shown_before_the_body(web: Loopback, tool: HttpReque
 
 
 def test_a_page_can_be_had_as_text_with_its_links(web: Loopback, tool: HttpRequestTool) -> None:
-    pytest.importorskip("selectolax")
-
     text = tool.execute(url=web.url("/page"), as_text=True).content
 
     assert text.splitlines() == [
@@ -217,7 +215,6 @@ def test_the_environment_s_secrets_never_leave(
 def test_a_page_that_is_a_trap_for_parsers_is_a_sentence(
     web: Loopback, tool: HttpRequestTool, page: str
 ) -> None:
-    pytest.importorskip("selectolax")
     web.answers["/trap"] = answer(page.encode(), headers=HTML)
 
     result = tool.execute(url=web.url("/trap"), as_text=True)

@@ -230,9 +230,11 @@ class _Report:
             return
         how = RunStatus.SUCCEEDED if data["success"] else RunStatus.FAILED
         answer = (data["result"] or data["error"]).strip().split("\n")[0]
-        click.echo(
-            plain(f"{_local(now_utc())}  {data['task_id']}  {how}  {answer}"), file=self._out
-        )
+        self._print(plain(f"{_local(now_utc())}  {data['task_id']}  {how}  {answer}"))
+
+    def _print(self, line: str) -> None:
+        if self._out is not None:  # as where stdout is closed
+            click.echo(line, file=self._out)
 
 
 def _schedule(once: str | None, every: str | None, cron: str | None) -> tuple[ScheduleType, str]:

@@ -1,6 +1,5 @@
 """The text of an HTML page that came from anywhere."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from openjarvis.core.errors import ToolError
@@ -15,12 +14,8 @@ def page_text(html: str, url: str) -> str:
     """Return the page's text and, below it, its links.
 
     Raises:
-        ToolError: when the reader of HTML is not installed, or the page takes too much of it.
+        ToolError: when the page takes too much of the parser, or no sandbox can be had.
     """
-    if find_spec("selectolax") is None:
-        raise ToolError(
-            "as_text needs an HTML reader that is not installed: pip install 'openjarvis[web]'."
-        )
     program = f"{_PARSER.read_text(encoding='utf-8')}\nprint(html_text({html!r}, {url!r}))"
     # The code is ours, so it runs behind whatever walls there are; the limits are what is needed.
     execution = Sandbox(_LIMITS, allow_unsandboxed=True).run(program)
