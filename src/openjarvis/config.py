@@ -45,6 +45,25 @@ class AgentConfig:
 
 
 @dataclass
+class RLMConfig:
+    """`[rlm]`: how the agent for long texts asks its sub-models and runs its code."""
+
+    sub_model: str = ""
+    max_queries: int = _between(0, math.inf, 50)
+    max_depth: int = _between(1, 10, 1)
+    code_seconds: float = _between(0.001, _LONGEST_WAIT, 60.0)
+    allow_unsandboxed: bool = False
+
+
+@dataclass
+class ChatConfig:
+    """`[chat]`: how `jarvis chat` starts, and whether it keeps what was typed."""
+
+    tools: list[str] = field(default_factory=list)
+    history: bool = True
+
+
+@dataclass
 class ToolsConfig:
     """`[tools]`: where tools come from and what they may touch.
 
@@ -151,6 +170,8 @@ class JarvisConfig:
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
+    rlm: RLMConfig = field(default_factory=RLMConfig)
+    chat: ChatConfig = field(default_factory=ChatConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
@@ -298,12 +319,14 @@ __all__ = [
     "AgentConfig",
     "AuditConfig",
     "ChannelConfig",
+    "ChatConfig",
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
     "McpConfig",
     "McpServerConfig",
     "MemoryConfig",
+    "RLMConfig",
     "SchedulerConfig",
     "ToolsConfig",
     "config_path",

@@ -186,8 +186,13 @@ class System:
         server, separator, _ = name.partition(SEPARATOR)
         return bool(separator) and server in self.mcp_servers and not ToolRegistry.contains(name)
 
-    def executor(self, chosen: Iterable[Chosen], approve: Approver | None = None) -> ToolExecutor:
-        """Return an executor of the chosen tools, as configured."""
+    def executor(
+        self, chosen: Iterable[Chosen], approve: Approver | None = None, *, audited: bool = False
+    ) -> ToolExecutor:
+        """Return an executor of the chosen tools, as configured.
+
+        Its calls are audited where there are tools, or `audited` says that some will be added.
+        """
         tools, settings = self.tools(chosen), self.config.tools
         return ToolExecutor(
             tools,
@@ -196,7 +201,7 @@ class System:
             default_timeout=settings.default_timeout_seconds,
             max_result_chars=settings.max_result_chars,
             mask_errors=settings.mask_errors,
-            audit=self.audit if len(tools) else None,
+            audit=self.audit if audited or len(tools) else None,
         )
 
     def agent(
@@ -214,18 +219,19 @@ class System:
             UnknownAgentError: when there is no such agent.
         """
         kind = agent_class(key)
-        settings = self.config.agent
+        settings, section = self.config.agent, getattr(kind, "settings", "")
         defaults = {
             "max_turns": settings.max_turns,
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
             "system_prompt": settings.system_prompt,
+            **(vars(getattr(self.config, section)) if section else {}),
         }
         wanted = {name: value for name, value in options.items() if value is not None}
         made: BaseAgent = kind(
             self.engine,
             model or self.model,
-            tools=self.executor(tools, approve),
+            tools=self.executor(_completed(tools, kind), approve, audited=bool(section)),
             bus=self.bus,
             **_accepted(kind, {**defaults, **wanted}),
         )
@@ -295,6 +301,17 @@ def agent_class(key: str) -> type[BaseAgent]:
         raise UnknownAgentError(unknown_name("agent", key, AgentRegistry.keys()))
     kind: type[BaseAgent] = AgentRegistry.get(key)
     return kind
+
+
+def _completed(chosen: Iterable[Chosen], kind: type[BaseAgent]) -> list[Chosen]:
+    """Return the chosen tools with those that an agent cannot work without."""
+    wanted = list(chosen)
+    names = [entry if isinstance(entry, str) else _name_of(entry) for entry in wanted]
+    return wanted + [name for name in getattr(kind, "own_tools", ()) if name not in names]
+
+
+def _name_of(tool: Any) -> str:
+    return str(getattr(getattr(tool, "spec", tool), "name", ""))
 
 
 def _accepted(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:

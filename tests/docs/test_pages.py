@@ -37,8 +37,9 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    fenced = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    for language, text in fenced.findall(page.read_text("utf-8")):
+    # A longer fence may hold others.
+    fenced = re.compile(r"^(```+)(\w+)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+    for _, language, text in fenced.findall(page.read_text("utf-8")):
         yield Block(language, text)
 
 

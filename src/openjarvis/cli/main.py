@@ -11,6 +11,7 @@ from openjarvis.cli.render import notice_warnings_of
 
 COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
+    "chat": ("openjarvis.cli.chat", "Talk with a model, turn by turn."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
     "memory": ("openjarvis.cli.memory", "Add texts to the memory, search them, index files."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),

@@ -11,7 +11,10 @@ _TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 class Turn(NamedTuple):
-    """One model turn in our terms."""
+    """One model turn in our terms.
+
+    `correction` is what the model is told of a turn that cannot be used, to try again.
+    """
 
     text: str
     calls: list[ToolCall]
@@ -20,6 +23,12 @@ class Turn(NamedTuple):
     model: str
     sources: list[Source]
     metadata: dict[str, Any]
+    correction: str = ""
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether this is no answer yet."""
+        return bool(self.calls or self.correction)
 
 
 def read_reply(reply: Any) -> Turn:
