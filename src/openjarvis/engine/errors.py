@@ -1,4 +1,4 @@
-"""What the `openai` client raises, in the terms of `LLMError`."""
+"""What client libraries raise, in the terms of `LLMError`."""
 
 import math
 from collections.abc import Mapping
@@ -31,23 +31,22 @@ class Server:
         return said if len(said) <= MAX_MESSAGE else f"{said[:MAX_MESSAGE]}…"
 
 
-def llm_error(error: Exception, server: Server) -> LLMError:
+def llm_error(error: Exception, server: Server, library: Any) -> LLMError:
     """Return the `LLMError` that says what `error`, raised while asking `server`, means.
 
-    `error` is one of the `openai` client's or a `ValueError` (a reply that cannot be read).
+    `error` is one of the `library`'s (`openai` or `anthropic`) or a `ValueError` (a reply that
+    cannot be read).
     """
-    import openai  # half a second of imports; whoever has its errors has paid already
-
-    if isinstance(error, openai.APIStatusError):
+    if isinstance(error, library.APIStatusError):
         said = provider_message(error.body) or error.message
         retry_after = seconds_to_wait(error.response.headers)
         return status_error(error.status_code, said, server, retry_after=retry_after)
-    if isinstance(error, openai.APITimeoutError):
+    if isinstance(error, library.APITimeoutError):
         return unavailable(f"{server.name} did not answer in time.", status=504)
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, library.APIConnectionError):
         cause = server.quote(str(error.__cause__ or error))
         return unavailable(f"The connection to {server.name} failed: {cause}")
-    if isinstance(error, openai.APIError):
+    if isinstance(error, library.APIError):
         return reported_error(error.body or error.message, server)
     said = server.quote(str(error))
     return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
