@@ -21,6 +21,13 @@ class EngineConfig:
     model: str = ""
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)
+    anthropic_base_url: str = ""
+    anthropic_api_key: str = field(default="", repr=False)
+    gemini_base_url: str = ""
+    gemini_api_key: str = field(default="", repr=False)
+    ollama_base_url: str = ""
+    gguf_path: str = ""
+    context_length: int = 0
     timeout_seconds: float = 120.0
     max_retries: int = 2
 

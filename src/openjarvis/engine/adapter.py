@@ -5,7 +5,7 @@ client carries both; everything else is here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from typing import Any, Protocol
 
@@ -150,6 +150,9 @@ class AdapterEngine(InferenceEngine):
                 )
             self._model = listed[0]
         return self._model
+
+    def check(self, request: Mapping[str, Any]) -> None:
+        self._exchange((), **request)
 
     def list_models(self) -> list[str]:
         return self._client.models()

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from openjarvis.core import strict_json
 from openjarvis.core.types import Message, Role, ToolCall
-from openjarvis.engine.base import Reply, ReplyCall, Usage
+from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
 from openjarvis.engine.text_calls import find_text_calls
-from openjarvis.engine.wire import kept_parts, mapping, text
+from openjarvis.engine.wire import count, kept_parts, mapping, text
 from openjarvis.engine.written_calls import Offered
 
 METADATA_KEY = "openai"
@@ -195,9 +195,7 @@ def _usage(given: Any) -> Usage:
     prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
     if not isinstance(prompt, int) or not isinstance(completion, int):
         return {}
-    total = counted.get("total_tokens")
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": total if isinstance(total, int) else prompt + completion,
-    }
+    cached = mapping(counted.get("prompt_tokens_details")).get("cached_tokens")
+    return usage_of(
+        prompt, completion, total=count(counted.get("total_tokens")), cached=count(cached)
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 from openjarvis.core.events import EventType
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
+from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.registrar import Performed
 from openjarvis.llm.reply import Turn, read_reply
@@ -15,6 +16,8 @@ from openjarvis.llm.request import Request
 from openjarvis.llm.response import FinishReason, Response, Source
 
 NOT_RUN = "Not run: the steps of this run were used up."
+PROVIDER_PREFIX = "provider:"
+"""What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
 
 
@@ -66,6 +69,8 @@ class Conversation:
                 Role.ASSISTANT, turn.text, tool_calls=turn.calls or None, metadata=turn.metadata
             )
         )
+        for made in turn.provider_calls:
+            self._note_provider_call(made)
         self._publish(EventType.INFERENCE_END, model=response.model, usage=turn.usage)
         if not turn.calls:
             return ()
@@ -140,6 +145,16 @@ class Conversation:
         )
         self._answer(call, record)
         self.results.append(ToolResult(call.name, why, success=False))
+
+    def _note_provider_call(self, made: ProviderCall) -> None:
+        """Record a call that the provider made and answered on its own side."""
+        name, output = f"{PROVIDER_PREFIX}{made['name']}", made["output"]
+        step = self._response.steps
+        record = CallRecord(
+            made["id"], name, made["arguments"], output=output, outcome=Outcome.RAN, step=step
+        )
+        self._response.tool_calls.append(record)
+        self.results.append(ToolResult(name, output))
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self.request.bus is not None:

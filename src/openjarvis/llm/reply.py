@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.core.strict_json import dumps
 from openjarvis.core.types import ToolCall
+from openjarvis.engine.base import ProviderCall
 from openjarvis.llm.response import FinishReason, Source, finish_reason
 
-_TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
 class Turn(NamedTuple):
@@ -19,6 +20,7 @@ class Turn(NamedTuple):
     usage: dict[str, int]
     model: str
     sources: list[Source]
+    provider_calls: list[ProviderCall]
     metadata: dict[str, Any]
 
 
@@ -47,7 +49,18 @@ def read_reply(reply: Any) -> Turn:
             for entry in _list(reply.get("sources"))
             if isinstance(entry, dict) and entry.get("url")
         ],
+        [_provider_call(entry) for entry in _list(reply.get("provider_calls"))],
         metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _provider_call(entry: Any) -> ProviderCall:
+    given = entry if isinstance(entry, dict) else {}
+    return ProviderCall(
+        id=str(given.get("id") or ""),
+        name=str(given.get("name") or ""),
+        arguments=_arguments(given.get("arguments")),
+        output=str(given.get("output") or ""),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Required, TypedDict
 from openjarvis.core.errors import ToolDefinitionError, invalid_request
 from openjarvis.core.events import EventBus
 from openjarvis.core.types import Message, Role
+from openjarvis.engine.base import InferenceEngine
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.trail import AuditTrail
@@ -113,6 +114,8 @@ def prepare(
     if executor.provided:
         _refuse_unknown(executor.provided, engine)
         sent["provider_tools"] = executor.provided
+    if isinstance(engine, InferenceEngine):
+        engine.check(sent)
     run = Run(context=context, approve=approve, agent=agent, on_progress=on_progress)
     return Request(
         engine, model, history, system or "", executor, max_steps, run, options=sent, bus=bus
