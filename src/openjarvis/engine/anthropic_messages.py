@@ -174,7 +174,12 @@ class AnthropicReading(Reading):
         if calls:
             reply["tool_calls"] = calls
         if any(block.get("type") not in _PLAIN or block.get("citations") for block in blocks):
-            kept = [block for block in blocks if block.get("type") != "tool_use"]
+            # Calls are kept by the message itself, and an empty text would be refused.
+            kept = [
+                block
+                for block in blocks
+                if block.get("type") != "tool_use" and block.get("text") != ""
+            ]
             reply["metadata"] = {METADATA_KEY: {"server": self._server.name, "blocks": kept}}
         self._tell(blocks).add_to(reply)
         return reply

@@ -48,8 +48,17 @@ def llm_error(error: Exception, server: Server, library: Any) -> LLMError:
         return unavailable(f"The connection to {server.name} failed: {cause}")
     if isinstance(error, library.APIError):
         return reported_error(error.body or error.message, server)
-    said = server.quote(str(error))
-    return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
+    return transport_error(error, server)
+
+
+def transport_error(error: Exception, server: Server) -> LLMError:
+    """Return the error for a connection that failed, or a reply that cannot be read."""
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return unavailable(f"{server.name} did not answer in time.", status=504)
+    said = server.quote(str(error) or type(error).__name__)
+    if isinstance(error, ValueError | RecursionError):
+        return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
+    return unavailable(f"The connection to {server.name} failed: {said}")
 
 
 def status_error(

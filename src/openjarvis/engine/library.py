@@ -30,3 +30,9 @@ def is_installed(module: str) -> bool:
 def missing(module: str, extra: str) -> str:
     """Return the sentence that says what to install."""
     return f"The package {module!r} is not installed: pip install 'openjarvis[{extra}]'."
+
+
+def transport_failures() -> tuple[type[Exception], ...]:
+    """Return what the HTTP libraries that client libraries stand on raise."""
+    found = [import_module(name).HTTPError for name in ("httpx", "httpx2") if is_installed(name)]
+    return (OSError, *found)

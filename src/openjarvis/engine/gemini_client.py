@@ -1,0 +1,186 @@
+"""Google's client library kept ready: answers as the JSON of Gemini's interface.
+
+The library is imported with the first request, as that takes two seconds.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Generator, Iterable
+from threading import Lock
+from typing import Any
+
+from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.engine.endpoint import Endpoint
+from openjarvis.engine.errors import seconds_to_wait, status_error, transport_error
+from openjarvis.engine.library import load_library, transport_failures
+from openjarvis.engine.per_loop import PerLoop
+from openjarvis.engine.wire import items, mapping, text
+
+EXTRA = "gemini"
+HEALTH_SECONDS = 2.0
+
+
+class GeminiClient:
+    """Asks Gemini. Any thread and any event loop may use it.
+
+    A body has `model`, `contents` and `config`, all JSON. Failures that may pass are tried again by
+    the library, at most `max_retries` times.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, timeout: float, max_retries: int) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._lock = Lock()
+        self._client: Any = None
+        self._async_clients: PerLoop[Any] = PerLoop(self._new_client, _aclose)
+
+    def complete(self, body: dict[str, Any]) -> Any:
+        """Return the whole answer, decoded."""
+        asked, client = self._asked(body), self._sync_client()
+        try:
+            return _plain(client.models.generate_content(**asked))
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    async def acomplete(self, body: dict[str, Any]) -> Any:
+        """Return the whole answer, decoded."""
+        asked, client = self._asked(body), await self._async_clients.get()
+        try:
+            return _plain(await client.aio.models.generate_content(**asked))
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def events(self, body: dict[str, Any]) -> Generator[Any]:
+        """Yield the pieces of a streamed answer; closing it closes the connection."""
+        asked, client = self._asked(body), self._sync_client()
+        try:
+            stream = client.models.generate_content_stream(**asked)
+            try:
+                for piece in stream:
+                    yield _plain(piece)
+            finally:
+                stream.close()
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    async def aevents(self, body: dict[str, Any]) -> AsyncGenerator[Any]:
+        """Yield what `events` yields."""
+        asked, client = self._asked(body), await self._async_clients.get()
+        try:
+            stream = await client.aio.models.generate_content_stream(**asked)
+            try:
+                async for piece in stream:
+                    yield _plain(piece)
+            finally:
+                await stream.aclose()
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def models(self) -> list[str]:
+        """Return the names of the models that can be asked for content."""
+        client = self._sync_client()
+        try:
+            return _names(client.models.list())
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def is_alive(self) -> bool:
+        """Tell, soon, whether the server answers and accepts the key."""
+        hasty = type(self)(self._endpoint, timeout=HEALTH_SECONDS, max_retries=0)
+        try:
+            hasty.models()
+        except LLMError:
+            return False
+        finally:
+            hasty.close()
+        return True
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+        self._async_clients.forget()
+
+    def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body as the library wants it.
+
+        JSON, as only there bytes (signatures) may be given in base64.
+        """
+        types = load_library("google.genai.types", extra=EXTRA)
+        try:
+            config = types.GenerateContentConfig.model_validate_json(json.dumps(body["config"]))
+            contents = [
+                types.Content.model_validate_json(json.dumps(content))
+                for content in body["contents"]
+            ]
+        except (TypeError, ValueError) as error:
+            said = " ".join(str(error).split())[:500]
+            raise invalid_request(f"Gemini cannot be asked for this: {said}") from error
+        return {"model": body["model"], "contents": contents, "config": config}
+
+    def _sync_client(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> Any:
+        genai = load_library("google.genai", extra=EXTRA)
+        # A proxy of the environment could not reach this machine's own servers.
+        transport = {"trust_env": not self._endpoint.is_local}
+        options = genai.types.HttpOptions(
+            base_url=self._endpoint.base_url,
+            timeout=round(self._timeout * 1000),
+            retry_options=genai.types.HttpRetryOptions(
+                attempts=self._max_retries + 1, initial_delay=0.5
+            ),
+            client_args=transport,
+            async_client_args=transport,
+        )
+        key = self._endpoint.usable_key()
+        return genai.Client(api_key=key, enterprise=False, http_options=options)
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        errors = load_library("google.genai.errors", extra=EXTRA)
+        return (errors.APIError, ValueError, RecursionError, *transport_failures())
+
+    def _failure(self, error: Exception) -> LLMError:
+        errors = load_library("google.genai.errors", extra=EXTRA)
+        server = self._endpoint.server
+        if isinstance(error, errors.APIError):
+            status = error.code if isinstance(error.code, int) else 502
+            said = error.message or error.status or "no reason was given"
+            wait = seconds_to_wait(getattr(error.response, "headers", None) or {})
+            wait = _retry_delay(error.details) if wait is None else wait
+            return status_error(status, str(said), server, retry_after=wait)
+        if isinstance(error, ValueError) and "not supported in" in str(error):
+            return invalid_request(f"Gemini cannot be asked for this: {error}")
+        return transport_error(error, server)
+
+
+async def _aclose(client: Any) -> None:
+    await client.aio.aclose()
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer as the JSON it came as."""
+    return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _names(models: Iterable[Any]) -> list[str]:
+    return [
+        model.name.removeprefix("models/")
+        for model in models
+        if model.name and "generateContent" in (model.supported_actions or ["generateContent"])
+    ]
+
+
+def _retry_delay(details: Any) -> float | None:
+    """Return the seconds of a `RetryInfo` in an error's details."""
+    for detail in items(mapping(mapping(details).get("error")).get("details")):
+        delay = text(mapping(detail).get("retryDelay")).removesuffix("s")
+        if delay.replace(".", "", 1).isdecimal():
+            return float(delay)
+    return None
