@@ -12,6 +12,8 @@ from openjarvis.safety.secrets import MASK, mask_secrets
 
 MAX_MESSAGE = 1_000
 """Characters of a provider's message that are passed on; some answer with a page of HTML."""
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What client libraries stumble over in a reply that is none."""
 _SHORTEST_KEY = 8
 """A shorter key ("none", "ollama") is no secret, and masking it would hide ordinary words."""
 
@@ -56,7 +58,7 @@ def transport_error(error: Exception, server: Server) -> LLMError:
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return unavailable(f"{server.name} did not answer in time.", status=504)
     said = server.quote(str(error) or type(error).__name__)
-    if isinstance(error, ValueError | RecursionError):
+    if isinstance(error, UNREADABLE):
         return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
     return unavailable(f"The connection to {server.name} failed: {said}")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.engine.endpoint import Endpoint
-from openjarvis.engine.errors import seconds_to_wait, status_error, transport_error
+from openjarvis.engine.errors import UNREADABLE, seconds_to_wait, status_error, transport_error
 from openjarvis.engine.library import load_library, transport_failures
 from openjarvis.engine.per_loop import PerLoop
 from openjarvis.engine.wire import items, mapping, text
@@ -144,7 +144,7 @@ class GeminiClient:
 
     def _failures(self) -> tuple[type[Exception], ...]:
         errors = load_library("google.genai.errors", extra=EXTRA)
-        return (errors.APIError, ValueError, RecursionError, *transport_failures())
+        return (errors.APIError, *UNREADABLE, *transport_failures())
 
     def _failure(self, error: Exception) -> LLMError:
         errors = load_library("google.genai.errors", extra=EXTRA)

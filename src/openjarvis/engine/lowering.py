@@ -48,7 +48,7 @@ GEMINI = SchemaWords(
     ),
 )
 OLLAMA = SchemaWords(
-    "Ollama", frozenset(["type", "description", "enum", "items", "properties", "required", "anyOf"])
+    "Ollama", frozenset(("type", "description", "enum", "items", "properties", "required", "anyOf"))
 )
 
 
@@ -122,10 +122,6 @@ class _Lowering:
             schema["anyOf"] = schema.pop("oneOf")
         for part in schema.pop("allOf", ()):
             schema = self._joined(schema, part, place)
-        kinds = schema.get("type")
-        if isinstance(kinds, list) and self._words is OLLAMA:
-            others = [kind for kind in kinds if kind != "null"]
-            schema["type"] = others[0] if len(others) == 1 else kinds
         return schema
 
     def _joined(self, schema: dict[str, Any], part: Any, place: str) -> dict[str, Any]:
