@@ -5,7 +5,7 @@ vLLM. Below it: `chat_client` sends, `messages` and `assembly` translate, `text_
 small models print.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from openjarvis.engine.settings import (
 )
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_gate import TextGate
+from openjarvis.engine.written_calls import Offered
 
 
 @EngineRegistry.register("openai")
@@ -90,17 +91,11 @@ class _Asked(Exchange):
     def streaming_body(self) -> dict[str, Any]:
         return {**self.body, "stream": True, "stream_options": {"include_usage": True}}
 
-    def reading(self) -> "_Streamed":
-        return _Streamed(self)
+    def reading(self) -> "ChatReading":
+        return ChatReading(self.server, self.body["model"], self.offered, self.used_ids)
 
     def reply(self, answer: Any) -> Reply:
-        reply = reply_of(
-            answer, model=self.body["model"], server=self.server, taken_ids=self.used_ids
-        )
-        # A text that was cut off ("length") holds no call, even if it seems whole.
-        if reply["finish_reason"] == "stop" and self.offered:
-            take_printed_calls(reply, self.offered)
-        return reply
+        return self.reading().read(answer)
 
 
 def _asked(
@@ -121,17 +116,32 @@ def _asked(
     return _Asked(body, client, server, parameters_of(tools or ()), used_ids)
 
 
-class _Streamed(Reading):
-    """A streamed completion; text that may be a printed call is held back."""
+class ChatReading(Reading):
+    """A chat completion, streamed; text that may be a printed call is held back."""
 
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        self._assembly = Assembly(server=asked.server)
-        self._gate = TextGate(asked.offered) if asked.offered else None
+    def __init__(
+        self, server: Server, model: str, offered: Offered, taken_ids: Collection[str]
+    ) -> None:
+        self._server = server
+        self._model = model
+        self._offered = offered
+        self._taken_ids = taken_ids
+        self._assembly = Assembly(server=server)
+        self._gate = TextGate(offered) if offered else None
 
     def feed(self, event: Any) -> str:
         text = self._assembly.feed(event)
         return self._gate.passed(text) if text and self._gate is not None else text
 
     def reply(self) -> Reply:
-        return self._asked.reply(self._assembly.completion())
+        return self.read(self._assembly.completion())
+
+    def read(self, completion: Any) -> Reply:
+        """Return what a whole completion says."""
+        reply = reply_of(
+            completion, model=self._model, server=self._server, taken_ids=self._taken_ids
+        )
+        # A text that was cut off ("length") holds no call, even if it seems whole.
+        if reply["finish_reason"] == "stop" and self._offered:
+            take_printed_calls(reply, self._offered)
+        return reply

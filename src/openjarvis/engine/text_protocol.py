@@ -19,9 +19,15 @@ The tools, as JSON:
 
 
 def in_words(
-    messages: Iterable[Message], tools: Sequence[Mapping[str, Any]], *, examples: str = ""
+    messages: Iterable[Message],
+    tools: Sequence[Mapping[str, Any]],
+    *,
+    examples: Sequence[Message] = (),
 ) -> list[Message]:
-    """Return the messages with the tools in the system text, and calls and results as text."""
+    """Return the messages with the tools in the system text, and calls and results as text.
+
+    `examples` are turns that show how it is done.
+    """
     spoken = [_spoken(message) for message in messages]
     if not tools:
         return spoken
@@ -29,9 +35,9 @@ def in_words(
         json.dumps(definition.get("function"), ensure_ascii=False) for definition in tools
     )
     given = [message.text for message in spoken if message.role is Role.SYSTEM]
-    system = "\n\n".join([*given, _INSTRUCTIONS + listed, *([examples] if examples else [])])
+    system = "\n\n".join([*given, _INSTRUCTIONS + listed])
     rest = [message for message in spoken if message.role is not Role.SYSTEM]
-    return [Message(Role.SYSTEM, system), *rest]
+    return [Message(Role.SYSTEM, system), *map(_spoken, examples), *rest]
 
 
 def _spoken(message: Message) -> Message:
