@@ -34,6 +34,7 @@ class AnthropicEngine(AdapterEngine):
     """
 
     engine_id = "anthropic"
+    prices_of = "anthropic"
     provider_types: ClassVar[frozenset[str]] = PROVIDER_TYPES
 
     def __init__(

@@ -13,7 +13,7 @@ from openjarvis.core.types import Message, Role
 from openjarvis.engine.adapter import Reading
 from openjarvis.engine.base import Reply, ReplyCall, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
-from openjarvis.engine.messages import acceptable_arguments, acceptable_name, new_call_id
+from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 
@@ -107,7 +107,7 @@ class AnthropicReading(Reading):
         """Start; `names` are the user's names of tools that Anthropic runs, by Anthropic's."""
         self._server = server
         self._model = model
-        self._taken = set(taken_ids)
+        self._ids = CallIds(taken_ids)
         self._names = names
         self._blocks: dict[int, dict[str, Any]] = {}
         self._written: dict[int, list[str]] = {}
@@ -202,10 +202,7 @@ class AnthropicReading(Reading):
         return block
 
     def _call(self, block: Mapping[str, Any]) -> ReplyCall:
-        call_id = text(block.get("id"))
-        if not call_id or call_id in self._taken:
-            call_id = new_call_id()
-        self._taken.add(call_id)
+        call_id = self._ids.of(block.get("id"))
         return ReplyCall(id=call_id, name=text(block.get("name")), arguments=block["written"])
 
     def _tell(self, blocks: Sequence[Mapping[str, Any]]) -> Told:

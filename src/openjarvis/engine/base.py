@@ -41,8 +41,9 @@ class Reply(TypedDict, total=False):
 
     `finish_reason` is `stop`, `tool_calls`, `length` or `content_filter`. `sources` are
     `{"title", "url"}` of what the answer rests on. `provider_calls` are calls that the provider
-    made and answered by itself. `metadata` holds opaque provider parts that go
-    back unchanged with the next request, as the assistant message's `metadata`.
+    made and answered by itself, `cost_usd` the price where the provider tells it. `metadata` holds
+    opaque provider parts that go back unchanged with the next request, as the assistant message's
+    `metadata`.
     """
 
     content: str
@@ -52,6 +53,7 @@ class Reply(TypedDict, total=False):
     tool_calls: list[ReplyCall]
     sources: list[dict[str, str]]
     provider_calls: list[ProviderCall]
+    cost_usd: float
     metadata: dict[str, Any]
 
 
@@ -73,6 +75,8 @@ class InferenceEngine(ABC):
     engine_id: str = ""
     provider_types: ClassVar[frozenset[str]] = frozenset()
     """The `ProviderTool.provider_type`s that this engine can ask its provider to run."""
+    prices_of: str = ""
+    """Whose prices hold: a provider's id or the URL of its interface; "" where none are known."""
     takes_specs: ClassVar[bool] = False
     """Whether `generate` wants `specs=[ToolSpec, …]` beside the tools' definitions."""
 

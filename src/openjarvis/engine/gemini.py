@@ -35,6 +35,7 @@ class GeminiEngine(AdapterEngine):
     """
 
     engine_id = "gemini"
+    prices_of = "google"
     provider_types: ClassVar[frozenset[str]] = PROVIDER_TYPES
 
     def __init__(

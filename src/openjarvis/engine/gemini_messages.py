@@ -14,7 +14,7 @@ from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
 from openjarvis.engine.google_tools import NAMES_IN_ANSWERS
 from openjarvis.engine.lowering import GEMINI, lowered
-from openjarvis.engine.messages import acceptable_arguments, acceptable_name, new_call_id
+from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 
@@ -119,7 +119,7 @@ class GeminiReading(Reading):
         """Start; `names` are the user's names of tools that Google runs, by Google's."""
         self._server = server
         self._model = model
-        self._taken = set(taken_ids)
+        self._ids = CallIds(taken_ids)
         self._names = {**{name: name for name in NAMES_IN_ANSWERS.values()}, **names}
         self._parts: list[Part] = []
         self._usage: Mapping[str, Any] = {}
@@ -221,10 +221,7 @@ class GeminiReading(Reading):
 
     def _call(self, given: Any) -> ReplyCall:
         call = mapping(given)
-        call_id = text(call.get("id"))
-        if not call_id or call_id in self._taken:
-            call_id = new_call_id()
-        self._taken.add(call_id)
+        call_id = self._ids.of(call.get("id"))
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
         return ReplyCall(id=call_id, name=text(call.get("name")), arguments=arguments)
 

@@ -101,6 +101,9 @@ def reply_of(
     )
     if calls:
         reply["tool_calls"] = calls
+    cost = mapping(completion.get("usage")).get("cost")
+    if isinstance(cost, float):  # OpenRouter tells it
+        reply["cost_usd"] = cost
     reasoning = {field: message[field] for field in REASONING_FIELDS if message.get(field)}
     if reasoning or extras:
         kept = {"server": server.name, "message": reasoning, "calls": extras}
@@ -139,6 +142,21 @@ def take_printed_calls(reply: Reply, offered: Offered) -> None:
         ]
 
 
+class CallIds:
+    """The ids of a conversation's calls: each is used once."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+
+    def of(self, given: Any) -> str:
+        """Return the id that a server gave a call, or a new one where it is none or is used."""
+        call_id = text(given)
+        if not call_id or call_id in self._taken:
+            call_id = new_call_id()
+        self._taken.add(call_id)
+        return call_id
+
+
 def new_call_id() -> str:
     """Return an id for a tool call; nine letters and digits pass every provider's check."""
     return uuid4().hex[:9]
@@ -170,14 +188,11 @@ def _calls(
 ) -> tuple[list[ReplyCall], dict[str, dict[str, Any]]]:
     calls: list[ReplyCall] = []
     extras: dict[str, dict[str, Any]] = {}
-    taken = set(taken_ids)
+    ids = CallIds(taken_ids)
     for entry in given if isinstance(given, list) else ():
         call = mapping(entry)
         function = mapping(call.get("function"))
-        call_id = text(call.get("id"))
-        if not call_id or call_id in taken:
-            call_id = new_call_id()
-        taken.add(call_id)
+        call_id = ids.of(call.get("id"))
         calls.append(
             ReplyCall(
                 id=call_id,

@@ -18,6 +18,8 @@ from openjarvis.engine.chat_client import OPENAI, ChatClient
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
 from openjarvis.engine.messages import reply_of, take_printed_calls, to_chat
+from openjarvis.engine.openai_tools import PROVIDER_TYPES
+from openjarvis.engine.responses import PATH, responses_exchange
 from openjarvis.engine.settings import (
     OPENAI_URL,
     EngineSettings,
@@ -27,6 +29,9 @@ from openjarvis.engine.settings import (
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_gate import TextGate
 from openjarvis.engine.written_calls import Offered
+from openjarvis.toolkit.provider import ProviderTool
+
+OPENAI_HOST = "api.openai.com"
 
 
 @EngineRegistry.register("openai")
@@ -37,7 +42,9 @@ class OpenAIEngine(AdapterEngine):
     are None; a server that wants no key is given `api_key=""`. `timeout` is in seconds and counts
     until the next bytes come. Failures that may pass are tried again, at most `max_retries` times,
     after a growing pause or the one that the server asks for. `model` is asked for when a request
-    names none. Further arguments of a request go to the server as they are.
+    names none. `responses` tells whether the server has OpenAI's Responses interface, on which the
+    tools of `openai_tools` run; by default only OpenAI itself has. Further arguments of a request
+    go to the server as they are.
 
     Raises:
         LLMError: `LLM_INVALID_REQUEST` when the URL or the key cannot be one, or a number is out of
@@ -54,6 +61,7 @@ class OpenAIEngine(AdapterEngine):
         timeout: float = 120.0,
         max_retries: int = 2,
         model: str = "",
+        responses: bool | None = None,
     ) -> None:
         check_limits(timeout=timeout, max_retries=max_retries)
         endpoint = Endpoint(
@@ -63,7 +71,10 @@ class OpenAIEngine(AdapterEngine):
         chat = ChatClient(OPENAI, endpoint, timeout=timeout, max_retries=max_retries)
         super().__init__(chat, endpoint.server.name, model=model, is_local=endpoint.is_local)
         self._server = endpoint.server
-        self._responses = chat.at("/responses")
+        self.prices_of = endpoint.base_url
+        self._responses = chat.at(PATH)
+        if endpoint.host == OPENAI_HOST if responses is None else responses:
+            self.provider_types = PROVIDER_TYPES  # type: ignore[misc]
 
     @classmethod
     def from_settings(cls, settings: EngineSettings) -> Self:
@@ -76,7 +87,27 @@ class OpenAIEngine(AdapterEngine):
             model=settings.model,
         )
 
-    def _exchange(self, messages: Sequence[Message], *, model: str, **request: Any) -> Exchange:
+    def close(self) -> None:
+        super().close()
+        self._responses.close()
+
+    def _exchange(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        provider_tools: Sequence[ProviderTool] = (),
+        **request: Any,
+    ) -> Exchange:
+        if provider_tools:
+            return responses_exchange(
+                messages,
+                self._server,
+                self._responses,
+                provider_tools=provider_tools,
+                model=model,
+                **request,
+            )
         return _asked(messages, self._server, self._client, model=model, **request)
 
 

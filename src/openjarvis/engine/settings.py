@@ -57,6 +57,16 @@ class EngineSettings:
     local_servers: tuple[LocalServer, ...] = LOCAL_SERVERS
 
     @property
+    def key_of_anthropic(self) -> str:
+        """The configured key, else the environment's, else ""."""
+        return self.anthropic_api_key or environment("ANTHROPIC_API_KEY")
+
+    @property
+    def key_of_gemini(self) -> str:
+        """The configured key, else the environment's, else ""."""
+        return self.gemini_api_key or environment("GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+    @property
     def base_url(self) -> str:
         """The configured URL, else the environment's, else ""."""
         return self.openai_base_url or environment_base_url()

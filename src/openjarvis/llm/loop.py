@@ -11,6 +11,7 @@ from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.registrar import Performed
+from openjarvis.llm.limits import Spending
 from openjarvis.llm.reply import Turn, read_reply
 from openjarvis.llm.request import Request
 from openjarvis.llm.response import FinishReason, Response, Source
@@ -36,7 +37,9 @@ class Conversation:
         self._lead = [Message(Role.SYSTEM, request.system)] if request.system else []
         self.messages = [*self._lead, *request.messages]
         self._response = Response(
-            model=request.model, engine=str(getattr(request.engine, "engine_id", ""))
+            model=request.model,
+            engine=str(getattr(request.engine, "engine_id", "")),
+            spending=Spending(request.limits, str(getattr(request.engine, "prices_of", ""))),
         )
         self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
         self.results: list[ToolResult] = []
@@ -61,6 +64,7 @@ class Conversation:
         response.model = turn.model or response.model
         for kind, tokens in turn.usage.items():
             response.usage[kind] = response.usage.get(kind, 0) + tokens
+        response.spending.add(response.model, turn.usage, turn.cost_usd)
         for source in turn.sources:
             self._sources.setdefault(source.url, source)
         self._name_calls(turn)
@@ -76,11 +80,15 @@ class Conversation:
             return ()
         self._open = turn.calls
         most = self.request.max_steps
-        may_go_on = most is not None and response.steps < most
-        if may_go_on and turn.finish_reason is not FinishReason.CONTENT_FILTER:
-            return turn.calls
-        self._leave_open(NOT_RUN if most is not None else "Not run.")
-        return ()
+        has_steps = most is not None and response.steps < most
+        if turn.finish_reason is FinishReason.CONTENT_FILTER or not has_steps:
+            self._leave_open(NOT_RUN if most is not None else "Not run.")
+            return ()
+        spent = response.spending.why_to_stop()
+        if spent:
+            self._leave_open(spent)
+            return ()
+        return turn.calls
 
     def take_results(self, performed: Sequence[Performed]) -> None:
         """Add the results of the calls that `take_reply` returned, in their order."""

@@ -21,6 +21,7 @@ class Turn(NamedTuple):
     model: str
     sources: list[Source]
     provider_calls: list[ProviderCall]
+    cost_usd: float | None
     metadata: dict[str, Any]
 
 
@@ -50,6 +51,7 @@ def read_reply(reply: Any) -> Turn:
             if isinstance(entry, dict) and entry.get("url")
         ],
         [_provider_call(entry) for entry in _list(reply.get("provider_calls"))],
+        _cost(reply.get("cost_usd")),
         metadata if isinstance(metadata, dict) else {},
     )
 
@@ -88,6 +90,11 @@ def _arguments(given: Any) -> str:
 
 def _usage(usage: dict[str, Any]) -> dict[str, int]:
     return {kind: usage[kind] for kind in _TOKEN_KINDS if type(usage.get(kind)) is int}
+
+
+def _cost(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value >= 0 else None
 
 
 def _list(value: Any) -> list[Any]:
