@@ -18,11 +18,8 @@ ASK = [Message(Role.USER, "What is the weather in Oslo for 3 days?")]
 TEXT = {"type": "string", "maxLength": 20}
 NODE = {
     "type": "object",
-    "properties": {
-        "value": {"type": "integer"},
-        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}, "maxItems": 1},
-    },
-    "required": ["value"],
+    "properties": {"value": {"type": "number"}, "unit": {"enum": ["m", "km"]}},
+    "required": ["value", "unit"],
     "additionalProperties": False,
 }
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -42,7 +39,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     },
     "a union": {"when": {"anyOf": [{"type": "integer"}, TEXT, {"type": "null"}]}},
     "a date": {"day": {"type": "string", "format": "date"}},
-    "a tree": {"root": {"$ref": "#/$defs/Node"}},
+    "one that refers": {"from": {"$ref": "#/$defs/Node"}, "to": {"$ref": "#/$defs/Node"}},
 }
 
 

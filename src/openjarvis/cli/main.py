@@ -12,6 +12,7 @@ COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
+    "models": ("openjarvis.cli.models", "List and fetch model files."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
 }

@@ -1,0 +1,153 @@
+"""Model files on this machine: where they are kept, and how one is fetched.
+
+A download goes into a `.part` file that a later attempt continues, and takes its name only when its
+length and its checksum are right.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.engine.errors import Server, status_error, transport_error, unavailable
+from openjarvis.engine.library import load_library, transport_failures
+
+HUB = "https://huggingface.co"
+MOST_REDIRECTS = 5
+_NAME = re.compile(r"([\w.-]+/[\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.gguf)")
+_SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
+_TIMEOUT = 30.0
+_PIECE = 1 << 20
+
+Progress = Callable[[int, int], None]
+"""Hears how many bytes are here, and how many there will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model on this machine."""
+
+    name: str
+    path: Path
+    size: int
+
+
+def local_models(folder: Path) -> list[ModelFile]:
+    """Return the models in `folder`, by name."""
+    found = sorted(folder.glob("**/*.gguf"))
+    return [
+        ModelFile(str(path.relative_to(folder)), path, path.stat().st_size)
+        for path in found
+        if path.is_file()
+    ]
+
+
+def pull(name: str, folder: Path, *, hub: str = HUB, progress: Progress | None = None) -> Path:
+    """Return the path of the model `OWNER/REPO/FILE.gguf`, fetched unless it is here.
+
+    Raises:
+        LLMError: `LLM_INVALID_REQUEST` for a name that is none, `LLM_REQUEST_REJECTED` when the hub
+            has no such file, `LLM_UNAVAILABLE` when it broke off or the bytes are not the right
+            ones; what has come is kept, and the next attempt continues.
+    """
+    matched = _NAME.fullmatch(name)
+    if matched is None or ".." in name:
+        raise invalid_request(
+            f"{name[:200]!r} names no model file; expected OWNER/REPO/FILE.gguf, e.g. "
+            "'Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q4_k_m.gguf'."
+        )
+    target = folder / matched[1] / matched[2]
+    if target.is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    server = Server(hub.removeprefix("https://").removeprefix("http://"))
+    url = f"{hub}/{matched[1]}/resolve/main/{quote(matched[2])}"
+    try:
+        expected = _fetch(url, part, server, progress or (lambda here, total: None))
+    except transport_failures() as error:
+        raise transport_error(error, server) from error
+    if expected and _sha256(part) != expected:
+        part.unlink()
+        raise unavailable(
+            f"The checksum of {name} is wrong: what came is not what {server.name} holds. It was "
+            "thrown away; try again.",
+            status=502,
+        )
+    part.replace(target)
+    return target
+
+
+def _fetch(url: str, part: Path, server: Server, progress: Progress) -> str:
+    """Append what is missing to `part`; return the checksum of the whole, "" when none is told."""
+    here = part.stat().st_size if part.is_file() else 0
+    checksum = ""
+    with _opened(url, here, server) as (response, told):
+        checksum = told
+        if response.status_code == 416:  # everything had come already
+            return checksum
+        if response.status_code == 200:
+            here = 0
+        total = here + int(response.headers.get("content-length") or 0)
+        with part.open("ab" if here else "wb") as file:
+            for piece in response.iter_bytes(_PIECE):
+                file.write(piece)
+                here += len(piece)
+                progress(here, total)
+    if total and here != total:
+        raise unavailable(
+            f"{server.name} broke off after {here:,} of {total:,} bytes; the next attempt "
+            "continues.",
+            status=502,
+        )
+    return checksum
+
+
+@contextmanager
+def _opened(url: str, here: int, server: Server) -> Iterator[tuple[Any, str]]:
+    """Give the answer to a request for the bytes from `here`, and the checksum that was told.
+
+    Redirects are followed by hand: the checksum stands in the answer before the last, and none may
+    lead from https to http.
+    """
+    httpx = load_library("httpx2", extra="local")
+    checksum, headers = "", {"Range": f"bytes={here}-"} if here else {}
+    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+        for _ in range(MOST_REDIRECTS + 1):
+            with client.stream("GET", url, headers=headers) as response:
+                checksum = checksum or _told_checksum(response.headers)
+                if response.is_redirect:
+                    url = _next_url(response, url, server)
+                    continue
+                if response.status_code not in (200, 206, 416):
+                    raise _refusal(response, server)
+                yield response, checksum
+                return
+    raise unavailable(f"{server.name} redirects without end.", status=502)
+
+
+def _next_url(response: Any, url: str, server: Server) -> str:
+    target = str(response.next_request.url)
+    if url.startswith("https://") and not target.startswith("https://"):
+        raise unavailable(f"{server.name} redirects from https to {target[:100]!r}.", status=502)
+    return target
+
+
+def _refusal(response: Any, server: Server) -> LLMError:
+    said = f"there is no such file, or it needs an account ({response.reason_phrase})"
+    return status_error(response.status_code, said, server)
+
+
+def _told_checksum(headers: Any) -> str:
+    matched = _SHA256.fullmatch(headers.get("x-linked-etag", ""))
+    return matched[1] if matched else ""
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
