@@ -148,21 +148,39 @@ def test_a_cancelled_task_stops_the_generation(engine: LlamaCppEngine) -> None:
     assert engine.generate([Message(Role.USER, "Hi")], max_tokens=2)["finish_reason"] == "length"
 
 
-def test_a_template_that_knows_tools_is_given_them() -> None:
-    template = (
-        "{% if tools %}<|im_start|>system\n{{ tools | tojson }}<|im_end|>\n{% endif %}"
-        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
-        "{% for c in m.tool_calls or [] %}<tool_call>\n{{ c.function | tojson }}\n</tool_call>"
-        "{% endfor %}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
-    )
-    engine = LlamaCppEngine(model_path(), context_length=2048, threads=1, chat_template=template)
+SHOWN = "".join(
+    f"<|im_start|>user\\nWhat is the weather in {city}?<|im_end|>\\n<|im_start|>assistant\\n"
+    f'<tool_call>\\n{{"name": "report", "arguments": {{"city": "{city}"}}}}\\n</tool_call>'
+    "<|im_end|>\\n"
+    for city in ("London", "Paris", "Rome", "Berlin")
+)
+TEMPLATE = (
+    "{%- if tools %}{{- '<|im_start|>system\\n# Tools\\n<tools>' }}"
+    "{%- for tool in tools %}{{- '\\n' }}{{- tool | tojson }}{%- endfor %}"
+    "{{- '\\n</tools>\\nFor each function call, return a json object within <tool_call></tool_call>"
+    "<|im_end|>\\n' }}" + "{{- '" + SHOWN + "' }}" + "{%- endif %}{%- for message in messages %}"
+    "{%- if message.role == 'tool' %}"
+    "{{- '<|im_start|>user\\n<tool_response>\\n' + message.content }}"
+    "{{- '\\n</tool_response><|im_end|>\\n' }}"
+    "{%- else %}{{- '<|im_start|>' + message.role + '\\n' }}"
+    "{%- if message.content %}{{- message.content }}{%- endif %}"
+    "{%- for tool_call in message.tool_calls or [] %}"
+    '{{- \'<tool_call>\\n{"name": "\' + tool_call.function.name + \'", "arguments": \' }}'
+    "{{- tool_call.function.arguments | tojson }}{{- '}\\n</tool_call>' }}{%- endfor %}"
+    "{{- '<|im_end|>\\n' }}{%- endif %}{%- endfor %}"
+    "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
+)
 
-    reply = engine.generate(
-        ASK, tools=[definition({"city": TEXT})], tool_choice="required", max_tokens=200
-    )
 
+def test_a_template_that_knows_tools_offers_them_and_reads_the_calls() -> None:
+    engine = LlamaCppEngine(model_path(), context_length=2048, threads=1, chat_template=TEMPLATE)
+    ask = [Message(Role.USER, "What is the weather in Oslo?")]
+
+    reply = engine.generate(ask, tools=[definition({"city": TEXT})], temperature=0, max_tokens=60)
+
+    assert reply["finish_reason"] == "tool_calls", reply
     assert [call["name"] for call in reply["tool_calls"]] == ["report"]
-    assert list(json.loads(reply["tool_calls"][0]["arguments"])) == ["city"]
+    assert json.loads(reply["tool_calls"][0]["arguments"]) == {"city": "Oslo"}
     engine.close()
 
 

@@ -124,7 +124,6 @@ class GeminiReading(Reading):
         self._parts: list[Part] = []
         self._usage: Mapping[str, Any] = {}
         self._reason = ""
-        self._explained = ""
         self._told = Told()
         self._queries: dict[str, None] = {}
         self._pages: dict[str, None] = {}
@@ -142,7 +141,6 @@ class GeminiReading(Reading):
 
     def _feed_candidate(self, candidate: Mapping[str, Any]) -> str:
         self._reason = text(candidate.get("finishReason")) or self._reason
-        self._explained = text(candidate.get("finishMessage")) or self._explained
         self._feed_grounding(mapping(candidate.get("groundingMetadata")))
         fetched = mapping(candidate.get("urlContextMetadata")).get("urlMetadata")
         for page in map(mapping, items(fetched)):
@@ -192,9 +190,9 @@ class GeminiReading(Reading):
                 f"{self._server.name} broke off in the middle of its reply.", status=502
             )
         if self._reason in _MALFORMED:
-            said = self._server.quote(self._explained or self._reason)
             raise unavailable(
-                f"{self._server.name} could not read what its own model wrote: {said}", status=502
+                f"{self._server.name} could not read what its own model wrote ({self._reason}).",
+                status=502,
             )
         calls = [self._call(part["functionCall"]) for part in self._parts if "functionCall" in part]
         reply = Reply(

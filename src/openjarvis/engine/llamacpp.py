@@ -103,10 +103,12 @@ class LlamaCppEngine(AdapterEngine):
     ) -> Exchange:
         offered = tools if tools and tool_choice != "none" else []
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
-        if offered and self._takes_tools:
-            settings |= {"tools": offered, "tool_choice": tool_choice}
+        must_call = tool_choice == "required"
+        # llama.cpp does not hold every template's calls to "required"; our own grammar does.
+        if offered and self._takes_tools and not must_call:
+            settings["tools"] = offered
         elif offered:
-            settings["grammar"] = call_grammar(offered, must_call=tool_choice == "required")
+            settings["grammar"] = call_grammar(offered, must_call=must_call)
             messages = in_words(messages, offered, examples=_shown_calls(specs))
         elif not self._takes_tools:
             messages = in_words(messages, ())

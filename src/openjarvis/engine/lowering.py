@@ -125,7 +125,11 @@ class _Lowering:
         return schema
 
     def _joined(self, schema: dict[str, Any], part: Any, place: str) -> dict[str, Any]:
+        followed: list[str] = []
         while isinstance(part, Mapping) and "$ref" in part:
+            if str(part["$ref"]) in followed:
+                raise self._unsayable(place, "$ref", f"{part['$ref']} is nothing but itself")
+            followed.append(str(part["$ref"]))
             beside = {key: value for key, value in part.items() if key != "$ref"}
             part = {**self._target(str(part["$ref"]), place), **beside}
         if not isinstance(part, Mapping):

@@ -22,7 +22,6 @@ MOST_REDIRECTS = 5
 _NAME = re.compile(r"([\w.-]+/[\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
 _TIMEOUT = 30.0
-_PIECE = 1 << 20
 
 Progress = Callable[[int, int], None]
 """Hears how many bytes are here, and how many there will be."""
@@ -95,7 +94,8 @@ def _fetch(url: str, part: Path, server: Server, progress: Progress) -> str:
             here = 0
         total = here + int(response.headers.get("content-length") or 0)
         with part.open("ab" if here else "wb") as file:
-            for piece in response.iter_bytes(_PIECE):
+            # In the pieces in which they come: what waits for a fuller one is lost by a break.
+            for piece in response.iter_raw():
                 file.write(piece)
                 here += len(piece)
                 progress(here, total)
