@@ -1,5 +1,6 @@
 """The configuration: a TOML file read into typed settings, every mistake named with its line."""
 
+import math
 import os
 import re
 import tomllib
@@ -11,6 +12,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 from openjarvis.core.errors import ConfigError, nearest
 
 _NOT_A_KEY = {"is_key": False}
+_LONGEST_WAIT = 86_400.0
+_LONG_TEXT = re.compile(r"'{3}.*?'{3}|\"{3}.*?\"{3}", re.DOTALL)
+
+
+def _between(least: float, most: float, default: Any) -> Any:
+    """Return the field of a number that a configuration file may set to `least` … `most`."""
+    return field(default=default, metadata={"least": least, "most": most})
 
 
 @dataclass
@@ -27,9 +35,9 @@ class EngineConfig:
     gemini_api_key: str = field(default="", repr=False)
     ollama_base_url: str = ""
     gguf_path: str = ""
-    context_length: int = 0
-    timeout_seconds: float = 120.0
-    max_retries: int = 2
+    context_length: int = _between(0, math.inf, 0)
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 120.0)
+    max_retries: int = _between(0, 100, 2)
 
 
 @dataclass
@@ -38,9 +46,9 @@ class AgentConfig:
 
     default: str = ""
     system_prompt: str = ""
-    max_turns: int = 10
-    temperature: float = 0.7
-    max_tokens: int = 1024
+    max_turns: int = _between(1, math.inf, 10)
+    temperature: float = _between(0, 2, 0.7)
+    max_tokens: int = _between(1, math.inf, 1024)
 
 
 @dataclass
@@ -53,10 +61,22 @@ class ToolsConfig:
 
     directories: list[str] = field(default_factory=list)
     allowed_dirs: list[str] = field(default_factory=list)
-    default_timeout_seconds: float = 30.0
-    max_result_chars: int = 32_000
+    default_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
+    max_result_chars: int = _between(100, math.inf, 32_000)
     mask_errors: bool = False
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class MemoryConfig:
+    """`[memory]`: where texts are remembered, and what finds them beside their words."""
+
+    backend: str = "sqlite"
+    path: str = ""
+    dsn: str = field(default="", repr=False)
+    embedder: str = ""
+    embedding_model: str = ""
+    embedding_url: str = ""
 
 
 @dataclass
@@ -68,13 +88,31 @@ class AuditConfig:
 
 
 @dataclass
+class SchedulerConfig:
+    """`[scheduler]`: where scheduled tasks are kept and how they are run.
+
+    `database` is a `postgresql://` address for workers on many machines; without one the tasks are
+    in the SQLite file `path`.
+    """
+
+    path: str = ""
+    database: str = field(default="", repr=False)
+    max_parallel: int = 4
+    poll_interval_seconds: float = 60.0
+    lease_seconds: float = 30.0
+    missed_after_seconds: float = 60.0
+
+
+@dataclass
 class JarvisConfig:
     """The whole configuration. `raw` is the file as it stands, `path` where it was read."""
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
 
@@ -104,12 +142,13 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     """Return the configuration in `path`, by default in `config_path()`; without a file, defaults.
 
     Raises:
-        ConfigError: when the file cannot be read, or a key is unknown or of another type.
+        ConfigError: when the file cannot be read, a key is unknown, or its value is of another type
+            or out of bounds.
     """
     where = config_path() if path is None else Path(path).expanduser()
     is_named = path is not None or bool(os.environ.get("OPENJARVIS_CONFIG"))
     try:
-        text = where.read_text(encoding="utf-8")
+        text = where.read_text(encoding="utf-8-sig")  # some editors put a mark in front
     except FileNotFoundError:
         if is_named:
             raise ConfigError(f"{where}: there is no such configuration file.") from None
@@ -118,7 +157,7 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
         raise ConfigError(f"{where}: the configuration cannot be read: {error}") from error
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers and nesting have limits too
         raise ConfigError(f"{where}: this is not TOML: {error}") from error
     config: JarvisConfig = _Reader(where, text).read(JarvisConfig, raw, ())
     config.raw, config.path = raw, where
@@ -130,7 +169,9 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        self._lines = text.splitlines()
+        # What stands in a text of several lines is no key.
+        blank = _LONG_TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
+        self._lines = blank.splitlines()
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
         known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
@@ -139,6 +180,7 @@ class _Reader:
         for key, value in table.items():
             if key in known and key != "sections":
                 values[key] = self._value(hints[key], value, (*place, key))
+                self._check_bounds(known[key].metadata, values[key], (*place, key))
             elif "sections" in known and isinstance(value, dict):
                 values.setdefault("sections", {})[key] = value
             else:
@@ -160,6 +202,15 @@ class _Reader:
         if type(value) is not (get_origin(expected) or expected):
             raise self._wrong(place, _word(get_origin(expected) or expected), value)
         return value
+
+    def _check_bounds(
+        self, bounds: Mapping[str, float], value: Any, place: tuple[str, ...]
+    ) -> None:
+        if not bounds or bounds["least"] <= value <= bounds["most"]:
+            return
+        least, most = bounds["least"], bounds["most"]
+        wanted = f"at least {least:g}" if math.isinf(most) else f"{least:g} to {most:g}"
+        raise self._error(place, f"expected {wanted}, got {value}.")
 
     def _unknown(self, key: str, known: list[str], place: tuple[str, ...]) -> ConfigError:
         near = nearest(key, known)
@@ -200,6 +251,8 @@ __all__ = [
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "MemoryConfig",
+    "SchedulerConfig",
     "ToolsConfig",
     "config_path",
     "home",

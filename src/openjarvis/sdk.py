@@ -1,18 +1,24 @@
 """`Jarvis`: the whole system behind one object."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from openjarvis._version import __version__
 from openjarvis.agents.base import AgentContext, AgentResult
 from openjarvis.config import JarvisConfig, load_config
+from openjarvis.core.errors import Unavailable
 from openjarvis.core.events import EventBus
 from openjarvis.core.workers import run_in_worker
 from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.memory.base import MemoryBackend
+from openjarvis.scheduler.scheduler import TaskScheduler
+from openjarvis.scheduling import task_scheduler
 from openjarvis.system import System, get_engine
 from openjarvis.tools.catalog import Chosen
 
@@ -54,7 +60,7 @@ class Jarvis:
             found = get_engine(config, engine_key, model)
             if found is None:
                 named = engine_key or config.engine.default
-                raise RuntimeError(
+                raise Unavailable(
                     f"No inference engine {named!r} is ready; 'jarvis engines' shows why."
                 )
             key, engine = found
@@ -112,7 +118,9 @@ class Jarvis:
             max_tokens=max_tokens,
             max_turns=max_turns,
         )
-        result = made.run(query, history or AgentContext())
+        given = history or AgentContext()
+        recalled = self._system.recall(query) if context else []
+        result = made.run(query, replace(given, memory_results=[*given.memory_results, *recalled]))
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
@@ -146,6 +154,20 @@ class Jarvis:
         """The parts behind this object."""
         return self._system
 
+    @cached_property
+    def scheduler(self) -> TaskScheduler:
+        """The scheduled tasks; `scheduler.start()` has this process run them when they are due.
+
+        Raises:
+            ConfigError: when their database cannot be opened.
+        """
+        return task_scheduler(self.config, self, self._system.bus)
+
+    @property
+    def memory(self) -> MemoryBackend:
+        """The memory: `store` texts, `retrieve` them by their words."""
+        return self._system.memory
+
     @property
     def version(self) -> str:
         """The version of openjarvis."""
@@ -153,6 +175,9 @@ class Jarvis:
 
     def close(self) -> None:
         """Close connections and files; the object is not used again."""
+        if "scheduler" in self.__dict__:
+            self.scheduler.stop()
+            self.scheduler.store.close()
         self._system.close()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
 from openjarvis.config import JarvisConfig, home
-from openjarvis.core.errors import ConfigError, nearest
+from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.events import EventBus
 from openjarvis.core.registry import AgentRegistry, ToolRegistry
 from openjarvis.dropins.loader import LoadReport, load_folders
@@ -21,11 +21,17 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
-from openjarvis.toolkit.base import Tool
-from openjarvis.toolkit.services import Services
+from openjarvis.memory.base import MemoryBackend, RetrievalResult
+from openjarvis.memory.lazy import LazyMemory
+from openjarvis.memory.opening import is_started, open_memory
+from openjarvis.scheduler.book import TaskBook
+from openjarvis.scheduling import open_store
+from openjarvis.toolkit.services import Deferred, Services
 from openjarvis.toolkit.toolset import ToolSet
 from openjarvis.tools import catalog
-from openjarvis.tools.catalog import Chosen
+from openjarvis.tools.catalog import Chosen, UnknownToolError
+
+_RECALLED = 3  # texts of the memory that go with a question
 
 
 class UnknownAgentError(ValueError):
@@ -74,18 +80,40 @@ class System:
         return load_tool_folders(self.config, self._tool_dirs)
 
     @cached_property
+    def memory(self) -> MemoryBackend:
+        """The memory; it is opened when it is first used."""
+        return LazyMemory(lambda: open_memory(self.config.memory))
+
+    def recall(self, query: str) -> list[RetrievalResult]:
+        """Return what the memory has on `query`; nothing while nothing was ever stored."""
+        if not is_started(self.config.memory):
+            return []
+        return self.memory.retrieve(query, top_k=_RECALLED)
+
+    @cached_property
     def services(self) -> Services:
         """What tools may need."""
         return Services(
             engine=self.engine,
             model=self.model,
+            memory=self.memory,
             allowed_dirs=[
                 Path.cwd(),
                 *(Path(folder).expanduser() for folder in self.config.tools.allowed_dirs),
                 *(Path(folder) for folder in self._allowed_dirs),
             ],
+            scheduler=Deferred(lambda: self.task_book),
             config=self.config,
         )
+
+    @cached_property
+    def task_book(self) -> TaskBook:
+        """The scheduled tasks; whoever runs them is another part, or another process.
+
+        Raises:
+            ConfigError: when their database cannot be opened.
+        """
+        return TaskBook(open_store(self.config))
 
     @cached_property
     def audit(self) -> AuditLog | None:
@@ -101,13 +129,23 @@ class System:
 
         Raises:
             UnknownToolError: when a name is no tool's.
+            ToolDefinitionError: when two tools share a name, or a tool cannot be made.
         """
         wanted = list(chosen)
         named = [entry for entry in wanted if isinstance(entry, str)]
-        dropped_in: dict[str, Tool] = {}
-        if not all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
-            dropped_in = {tool.spec.name: tool for tool in self.dropped_in.tools}
-        return catalog.build(wanted, self.services, dropped_in)
+        if all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
+            return catalog.build(wanted, self.services)
+        report = self.dropped_in
+        try:
+            return catalog.build(
+                wanted, self.services, {tool.spec.name: tool for tool in report.tools}
+            )
+        except UnknownToolError as error:
+            if not report.remarks:
+                raise
+            raise UnknownToolError(
+                f"{error} Some tool files are not usable; 'jarvis tools list' shows why."
+            ) from error
 
     def executor(self, chosen: Iterable[Chosen], approve: Approver | None = None) -> ToolExecutor:
         """Return an executor of the chosen tools, as configured."""
@@ -158,8 +196,12 @@ class System:
         """Close what was opened."""
         if isinstance(self.engine, InferenceEngine):
             self.engine.close()
+        if "memory" in self.__dict__:
+            self.memory.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
+        if "task_book" in self.__dict__:
+            self.task_book.store.close()
 
 
 def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> LoadReport:
@@ -192,10 +234,7 @@ def agent_class(key: str) -> type[BaseAgent]:
         UnknownAgentError: when there is none; the text names the nearest.
     """
     if not AgentRegistry.contains(key):
-        known = list(AgentRegistry.keys())
-        near = nearest(key, known)
-        hint = f"did you mean {near!r}? " if near else ""
-        raise UnknownAgentError(f"Unknown agent {key!r}: {hint}There are {', '.join(known)}.")
+        raise UnknownAgentError(unknown_name("agent", key, AgentRegistry.keys()))
     kind: type[BaseAgent] = AgentRegistry.get(key)
     return kind
 

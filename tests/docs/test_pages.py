@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import openjarvis.system  # noqa: F401 - announces tools and engines before a page adds its own
 from openjarvis.config import load_config
+from openjarvis.core.registry import EngineRegistry, ToolRegistry
 
 ROOT = Path(__file__).parents[2]
 TESTED_ON_THEIR_OWN = {"dropins.md"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if page.name not in TESTED_ON_THEIR_OWN]
 INSTALLS = ("make ", "python3 -m venv", ".venv/bin/pip")
 """What the setup itself does: `.ci/run` runs these commands."""
@@ -41,12 +43,13 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "notes.txt").write_text("Buy milk.\n")
     (tmp_path / "typo.toml").write_text('[engine]\nmodle = "x"\n')
     monkeypatch.setenv("OPENJARVIS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    with ToolRegistry.isolated(), EngineRegistry.isolated():  # pages register theirs
+        yield tmp_path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -191,7 +191,7 @@ def test_the_fault_of_the_users_package_is_told_as_it_is(tmp_path: Path, users_a
         ("from agent import nope", ModuleNotFoundError, "No module named 'agent'"),
         ("import agent\nagent.nope", AttributeError, "no package 'agent' that has 'nope'"),
         ("from .. import nope", ImportError, "beyond top-level"),
-        ("import agents", ModuleNotFoundError, "No module named 'agents'"),
+        ("import agent_of_nobody", ModuleNotFoundError, "No module named 'agent_of_nobody'"),
         ("import agent.toolset", ModuleNotFoundError, "No module named 'agent'"),
     ],
 )

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from openjarvis.core.errors import ToolDefinitionError, ToolError
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.core.types import ToolCall, ToolResult
+from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import CallRecord, Detail, Outcome
 from openjarvis.execution.registrar import Performed
@@ -288,6 +290,42 @@ def test_a_schema_that_refers_to_the_network_is_refused_and_nothing_is_fetched()
 
     with pytest.raises(ToolDefinitionError, match="nothing is fetched"):
         ToolExecutor([Fetching()])
+
+
+@both_drivers
+@pytest.mark.parametrize("name", [None, 5, ["work"], {"a": 1}, b"work"])
+@pytest.mark.parametrize("arguments", [None, 5, {"number": 3}, b"{}"])
+def test_what_is_not_even_text_is_answered_too(
+    perform: Perform,
+    name: Any,
+    arguments: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("AI_LOG_PROMPT", "1")
+    audit = AuditLog(tmp_path / "audit.db")
+    executor = ToolExecutor([typed_function(str)], EventBus(), audit=audit)
+
+    unknown = perform(executor, ToolCall(None, name, arguments))  # type: ignore[arg-type]
+    unread = perform(executor, ToolCall("1", "work", arguments))
+    audit.close()
+
+    assert unknown.record.outcome is Outcome.UNKNOWN_TOOL
+    assert unread.record.detail is Detail.INVALID_ARGUMENTS
+    assert unread.record.input == str(arguments)
+
+
+def test_an_executor_keeps_no_records_of_its_own() -> None:
+    import gc
+
+    executor = ToolExecutor([typed_function(str, metadata={"repeatable": True})])
+
+    for _ in range(10):
+        executor.execute(call(call_id="unkept"))
+    gc.collect()
+
+    records = [kept for kept in gc.get_objects() if isinstance(kept, CallRecord)]
+    assert "unkept" not in {record.call_id for record in records}
 
 
 # Check.

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from openjarvis.cli.engines import not_there
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
     allow_dir_option,
@@ -14,12 +15,10 @@ from openjarvis.cli.options import (
     split_names,
     tools_dir_option,
 )
-from openjarvis.cli.render import notice, show, show_json, tools_print_to_stderr
-from openjarvis.config import load_config
-from openjarvis.core.errors import nearest
-from openjarvis.engine.discovery import OFFLINE, engine_keys
+from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json
+from openjarvis.config import JarvisConfig, load_config
+from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
-from openjarvis.llm.defaults import engine_settings
 from openjarvis.sdk import Jarvis
 from openjarvis.system import UnknownAgentError, agent_class, get_engine
 
@@ -65,17 +64,17 @@ def ask(
     except UnknownAgentError as error:
         raise Failure(str(error), 2) from error
     key, built = _engine(config, engine, model)
-    with (
-        Jarvis(
-            config,
-            engine_key=key,
-            model=model,
-            engine=built,
-            allowed_dirs=allowed_dirs,
-            tool_dirs=tool_dirs,
-        ) as jarvis,
-        tools_print_to_stderr(),
-    ):
+    keep_stdout_for_results()
+    with Jarvis(
+        config,
+        engine_key=key,
+        model=model,
+        engine=built,
+        allowed_dirs=allowed_dirs,
+        tool_dirs=tool_dirs,
+    ) as jarvis:
+        for remark in jarvis.system.dropped_in.remarks if tool_dirs else ():
+            notice(remark)
         answer = jarvis.ask_full(
             question,
             agent=agent,
@@ -87,27 +86,28 @@ def ask(
     if key == OFFLINE:
         notice(NOTICE)
     _print(answer, as_json=as_json)
+    if answer.get("max_turns_exceeded"):
+        sys.exit(1)
 
 
 def _question(words: tuple[str, ...]) -> str:
-    if not words and not sys.stdin.isatty():
-        words = (sys.stdin.read(),)
-    question = " ".join(words).strip()
+    """Return the question, from standard input where there are no words and no person to type."""
+    try:
+        if not words and sys.stdin is not None and not sys.stdin.isatty():
+            words = (sys.stdin.read(),)
+        question = " ".join(words).strip()
+        question.encode()
+    except UnicodeError as error:
+        raise click.UsageError(f"The question is not UTF-8 text: {error}.") from error
     if not question:
         raise click.UsageError("Missing argument 'QUERY...': what is the question?")
     return question
 
 
-def _engine(config: Any, key: str | None, model: str | None) -> tuple[str, Any]:
+def _engine(config: JarvisConfig, key: str | None, model: str | None) -> tuple[str, Any]:
     found = get_engine(config, key, model)
     if found is None:
-        named = key or config.engine.default
-        known = engine_keys(engine_settings(config))
-        near = nearest(named, known)
-        if named in known:
-            raise Failure(f"The engine {named!r} is not ready; 'jarvis engines' shows why.", 1)
-        hint = f" Did you mean {near!r}?" if near else ""
-        raise Failure(f"Unknown engine {named!r}.{hint} There are {', '.join(known)}.", 2)
+        raise not_there(config, key)
     return found
 
 

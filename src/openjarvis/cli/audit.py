@@ -11,6 +11,9 @@ from openjarvis.config import load_config
 from openjarvis.execution.record import Outcome
 from openjarvis.system import open_audit
 
+LAST_ROW = 2**63 - 1
+"""The largest number that SQLite has for a row."""
+
 
 @click.group()
 def audit() -> None:
@@ -18,7 +21,7 @@ def audit() -> None:
 
 
 @audit.command("list")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=20, show_default=True)
 @click.option("--tool", help="Only calls of this tool.")
 @click.option(
     "--outcome", type=click.Choice([*map(str, Outcome), "running"]), help="Only this outcome."
@@ -49,7 +52,7 @@ def list_calls(limit: int, tool: str | None, outcome: str | None, as_json: bool)
 
 
 @audit.command("show")
-@click.argument("number", type=int)
+@click.argument("number", type=click.IntRange(1, LAST_ROW))
 @json_option
 def show_call(number: int, as_json: bool) -> None:
     """Show one call whole: what was asked, what ran, what came back."""

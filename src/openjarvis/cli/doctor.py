@@ -9,11 +9,14 @@ import click
 
 from openjarvis._version import __version__
 from openjarvis.cli.options import json_option
-from openjarvis.cli.render import show, show_json
+from openjarvis.cli.render import keep_stdout_for_results, show, show_json
 from openjarvis.config import config_path, load_config
 from openjarvis.core.errors import ConfigError
 from openjarvis.engine.discovery import OFFLINE, engine_statuses
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.sandbox import report
+from openjarvis.sandbox.isolation import SandboxRefused
+from openjarvis.sandbox.isolation import detect as isolation_of_this_machine
 from openjarvis.system import load_tool_folders, open_audit
 from openjarvis.tools import catalog
 
@@ -27,10 +30,17 @@ class Check(NamedTuple):
 
 
 @click.command()
+@click.option("--sandbox", is_flag=True, help="Attack the sandbox and show what each wall stops.")
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(sandbox: bool, as_json: bool) -> None:
     """Check this installation; exit code 1 when something needs attention."""
-    checks = [_looked_at(check) for check in (_python, _config, _engine, _tools, _audit)]
+    keep_stdout_for_results()
+    if sandbox:
+        _attack_the_sandbox(as_json)
+        return
+    checks = [_python(), _looked_at(_config)]
+    if checks[-1].passed:  # the others read it
+        checks += map(_looked_at, (_engine, _tools, _sandbox, _audit))
     if as_json:
         show_json([check._asdict() for check in checks])
     else:
@@ -71,6 +81,30 @@ def _tools() -> Check:
     found = f"{len(catalog.names())} built in, {len(report.tools)} dropped in"
     problems = "; ".join(map(str, report.problems))
     return Check("tools", not problems, f"{found}. {problems}" if problems else found)
+
+
+def _sandbox() -> Check:
+    isolation = isolation_of_this_machine()
+    standing = ", ".join(isolation.layers)
+    missing = "".join(f"; missing {one}" for one in isolation.missing)
+    try:
+        isolation.require()
+    except SandboxRefused as refused:
+        return Check("sandbox", False, f"{refused} ({standing}{missing})")
+    return Check("sandbox", True, standing + missing)
+
+
+def _attack_the_sandbox(as_json: bool) -> None:
+    columns = report.columns()
+    rows = report.rows(list(columns.values()))
+    if as_json:
+        show_json(
+            [{"attack": row.attack, **dict(zip(columns, row.held, strict=True))} for row in rows]
+        )
+    else:
+        show(report.as_markdown(columns, rows))
+    if not all(row.held[-1] for row in rows):
+        sys.exit(1)
 
 
 def _audit() -> Check:

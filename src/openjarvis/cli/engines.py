@@ -2,10 +2,12 @@
 
 import click
 
+from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import json_option
 from openjarvis.cli.render import show_json, show_table
-from openjarvis.config import load_config
-from openjarvis.engine.discovery import engine_statuses
+from openjarvis.config import JarvisConfig, load_config
+from openjarvis.core.errors import unknown_name
+from openjarvis.engine.discovery import engine_keys, engine_statuses
 from openjarvis.llm.defaults import engine_settings
 
 
@@ -26,3 +28,12 @@ def engines(as_json: bool) -> None:
         ("ENGINE", "READY", "WHY", "DETAIL"),
         [(one.key, "yes" if one.ready else "no", one.reason, one.detail) for one in statuses],
     )
+
+
+def not_there(config: JarvisConfig, key: str | None) -> Failure:
+    """Return what to tell when the engine of `key`, by default the configured, is not there."""
+    named = key or config.engine.default
+    known = engine_keys(engine_settings(config))
+    if named in known:
+        return Failure(f"The engine {named!r} is not ready; 'jarvis engines' shows why.", 1)
+    return Failure(unknown_name("engine", named, known), 2)

@@ -1,21 +1,33 @@
 """A click group whose commands are imported when they are called."""
 
+import errno
+import logging
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import click
 
-from openjarvis.core.errors import ConfigError, LLMError, ToolDefinitionError, nearest
+from openjarvis.core.errors import (
+    ConfigError,
+    LLMError,
+    LLMErrorCode,
+    ToolDefinitionError,
+    ToolError,
+    Unavailable,
+    nearest,
+)
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.safety.terminal import plain
+
+_logger = logging.getLogger("openjarvis.cli")
 
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one only to run it.
 
-    Errors that users cause or can mend are told in one line, with exit code 1 or 2, instead of a
-    traceback.
+    What a command raises is told in one line instead of a traceback: exit code 2 for what the user
+    can mend in the command or the configuration, 130 for Ctrl-C, else 1.
     """
 
     def __init__(
@@ -49,10 +61,31 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (ConfigError, ToolDefinitionError) as error:
-            raise Failure(str(error), 2) from error
-        except (LLMError, RuntimeError) as error:
-            raise Failure(str(error), 1) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt as error:
+            raise Failure(INTERRUPTED, 130) from error
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # nobody reads any more: click ends in silence
+            _logger.debug("The command failed.", exc_info=True)
+            raise _failure(error) from error
+
+
+INTERRUPTED = "Interrupted. 'jarvis audit list' shows the calls that had begun."
+
+
+def _failure(error: Exception) -> "Failure":
+    if isinstance(error, ConfigError | ToolDefinitionError):
+        return Failure(str(error), 2)
+    if isinstance(error, LLMError):
+        return Failure(str(error), 2 if error.code is LLMErrorCode.INVALID_REQUEST else 1)
+    if isinstance(error, Unavailable | ToolError):
+        return Failure(str(error), 1)
+    # An engine or an agent may be anybody's and may raise anything.
+    return Failure(
+        f"{type(error).__name__}: {error} (jarvis --verbose … shows where it was raised.)", 1
+    )
 
 
 class Failure(click.ClickException):

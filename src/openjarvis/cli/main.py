@@ -11,8 +11,10 @@ from openjarvis.cli.lazy import LazyGroup
 COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
+    "memory": ("openjarvis.cli.memory", "Add texts to the memory, search them, index files."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
     "models": ("openjarvis.cli.models", "List and fetch model files."),
+    "schedule": ("openjarvis.cli.schedule", "Have prompts carried out later, once or repeatedly."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
 }

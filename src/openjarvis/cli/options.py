@@ -47,5 +47,5 @@ def approver(mode: str) -> Approver:
 
 
 def split_names(value: str) -> list[str]:
-    """Return the names in a comma-separated option."""
-    return [name.strip() for name in value.split(",") if name.strip()]
+    """Return the names in a comma-separated option, each once."""
+    return list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))

@@ -1,24 +1,30 @@
 """What commands print: results on stdout, notices on stderr, plain when piped."""
 
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
-from typing import Any
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
+from typing import Any, TextIO
 
 import click
 
-from openjarvis.safety.terminal import plain
+from openjarvis.safety.terminal import plain, plain_json
+
+_RESULTS = "openjarvis.cli.results"
+"""Under which a command's context keeps the stream that stdout was."""
 
 
 def show(text: str) -> None:
     """Print a result, without what could steer the terminal."""
-    click.echo(plain(text), nl=not text.endswith("\n"))
+    _print(plain(text).removesuffix("\n"))
 
 
 def show_json(value: Any) -> None:
-    """Print a result as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """Print a result as JSON, without what could steer the terminal."""
+    stream = _results()
+    takes_all = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
+    _print(plain_json(json.dumps(value, ensure_ascii=not takes_all, indent=2, default=str)))
 
 
 def notice(text: str) -> None:
@@ -29,9 +35,10 @@ def notice(text: str) -> None:
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table: drawn for a person at a terminal, tab-separated when piped."""
     cells = [[plain(str(cell)).replace("\n", " ") for cell in row] for row in rows]
-    if not sys.stdout.isatty():
+    stream = _results()
+    if stream is None or not stream.isatty():
         for row in cells:
-            click.echo("\t".join(cell.replace("\t", " ") for cell in row))
+            _print("\t".join(cell.replace("\t", " ") for cell in row))
         return
     # rich is loaded only to draw for a person: it costs 50 ms.
     from rich.console import Console
@@ -43,11 +50,40 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         table.add_column(column, header_style="bold")
     for row in cells:
         table.add_row(*map(Text, row))
-    Console().print(table)
+    Console(file=stream).print(table)
 
 
-@contextmanager
-def tools_print_to_stderr() -> Iterator[None]:
-    """Keep stdout for the result: what tools print meanwhile goes to stderr."""
-    with redirect_stdout(sys.stderr):
-        yield
+def keep_stdout_for_results() -> TextIO | None:
+    """Let what tools and their child processes print go to stderr from here on.
+
+    Returns the stream that stdout was, which only this module writes to then. It stays so to the
+    end of the process: a tool that is left running behind its deadline may print at any time. Where
+    stdout is not the process's own it ends with the command.
+    """
+    context = click.get_current_context()
+    results: TextIO | None = sys.stdout
+    if results is sys.__stdout__ and results and sys.stderr:
+        results = context.with_resource(_taken_stdout(results))
+    context.meta[_RESULTS] = results
+    context.with_resource(redirect_stdout(sys.stderr))
+    return results
+
+
+def _taken_stdout(stdout: TextIO) -> TextIO:
+    """Return a stream to where the process's stdout went, which goes to stderr now."""
+    stdout.flush()
+    kept = os.dup(stdout.fileno())
+    os.dup2(sys.stderr.fileno(), stdout.fileno())
+    return os.fdopen(kept, "w", encoding=stdout.encoding, errors="backslashreplace")
+
+
+def _results() -> TextIO | None:
+    context = click.get_current_context(silent=True)
+    stream: TextIO | None = context.meta.get(_RESULTS, sys.stdout) if context else sys.stdout
+    return stream
+
+
+def _print(text: str) -> None:
+    stream = _results()
+    if stream is not None:  # as where stdout is closed
+        click.echo(text, file=stream)

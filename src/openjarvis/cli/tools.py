@@ -8,6 +8,8 @@ from uuid import uuid4
 
 import click
 
+from openjarvis.cli.engines import not_there
+from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
     allow_dir_option,
     approve_option,
@@ -15,14 +17,22 @@ from openjarvis.cli.options import (
     json_option,
     tools_dir_option,
 )
-from openjarvis.cli.render import notice, show, show_json, show_table, tools_print_to_stderr
+from openjarvis.cli.render import (
+    keep_stdout_for_results,
+    notice,
+    show,
+    show_json,
+    show_table,
+)
 from openjarvis.config import load_config
 from openjarvis.core.strict_json import JSONRefused, dumps, loads
 from openjarvis.core.types import ToolCall
 from openjarvis.dropins.check import Level, judge
+from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.engine import OfflineEngine
+from openjarvis.engine.offline.notice import HOW_TO_GET_ONE
 from openjarvis.execution.trip import Run
-from openjarvis.system import System
+from openjarvis.system import System, get_engine
 from openjarvis.toolkit.base import BaseTool, openai_function
 from openjarvis.toolkit.provider import ProviderTool
 from openjarvis.toolkit.toolset import AnyTool, origin
@@ -41,16 +51,17 @@ def list_tools(tool_dirs: tuple[str, ...], as_json: bool) -> None:
     """List all tools, and the files that cannot be used with the reason."""
     system = _system(tool_dirs=tool_dirs)
     rows = list(_rows(system))
-    problems = [str(problem) for problem in system.dropped_in.problems]
+    report = system.dropped_in
     if as_json:
-        show_json({"tools": rows, "problems": problems})
+        problems, left_out = list(map(str, report.problems)), list(map(str, report.left_out))
+        show_json({"tools": rows, "problems": problems, "left_out": left_out})
         return
     show_table(
         ("NAME", "CATEGORY", "DESCRIPTION"),
         [(row["name"], row["category"], row["description"].split("\n")[0]) for row in rows],
     )
-    for problem in problems:
-        notice(f"Not usable: {problem}")
+    for remark in report.remarks:
+        notice(remark)
 
 
 @tools.command("show")
@@ -84,12 +95,13 @@ def run_tool(
       jarvis tools run calculator expression='2+2'
       jarvis tools run calculator '{"expression": "2+2"}'
     """
-    system = _system(allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
+    system = _system(name, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
     executor = system.executor([name], approver(approve))
+    if not executor.available_tools():
+        raise Failure(f"The tool {name!r} is run by its provider; it cannot be run from here.", 2)
     spec = executor.available_tools()[0]
     call = ToolCall(f"cli_{uuid4().hex[:8]}", name, _arguments(arguments, spec.parameters))
-    with tools_print_to_stderr():
-        result, record = executor.perform(call, Run(agent="cli"))
+    result, record = executor.perform(call, Run(agent="cli"))
     system.close()
     if as_json:
         show_json(
@@ -112,13 +124,14 @@ def run_tool(
 
 
 @tools.command("check")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
 @json_option
 def check_tools(path: Path, as_json: bool) -> None:
     """Judge a tool file or folder: does it load, will a model know when and how to call it.
 
     Exit code 1 when something stops a tool.
     """
+    keep_stdout_for_results()
     taken = {name: f"the built-in tool {name!r}" for name in catalog.names()}
     findings = judge(path, load_config().raw, taken)
     if as_json:
@@ -132,8 +145,23 @@ def check_tools(path: Path, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _system(**options: Any) -> System:
-    return System(load_config(), OfflineEngine(), **options)
+def _system(runs: str = "", **options: Any) -> System:
+    """Return the system that tools are taken from, with the engine that the tool it `runs` needs.
+
+    No engine is looked for where no tool asks one.
+    """
+    keep_stdout_for_results()
+    config = load_config()
+    system = System(config, OfflineEngine(), **options)
+    if not runs or not _one(system, runs).spec.metadata.get("needs_model"):
+        return system
+    found = get_engine(config)
+    if found is None:
+        raise not_there(config, None)
+    key, engine = found
+    if key == OFFLINE:
+        raise Failure(f"The tool {runs!r} asks a language model. {HOW_TO_GET_ONE}", 1)
+    return System(config, engine, engine_key=key, **options)
 
 
 def _one(system: System, name: str) -> AnyTool:

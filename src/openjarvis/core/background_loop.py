@@ -8,6 +8,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Any
 
@@ -67,8 +68,15 @@ def _running_loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
-            Thread(target=_loop.run_forever, name="openjarvis-loop", daemon=True).start()
+            Thread(target=_serve, args=(_loop,), name="openjarvis-loop", daemon=True).start()
         return _loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    while not loop.is_closed():
+        # A coroutine that exits ends `run_forever` too; whoever waits for it is told, by the loop.
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
 
 
 if hasattr(os, "register_at_fork"):

@@ -22,6 +22,10 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the text names the file, the key and its line."""
 
 
+class Unavailable(RuntimeError):
+    """A part of the system that cannot do what was asked; the text tells a user why."""
+
+
 class LLMErrorCode(StrEnum):
     """What went wrong between us and a model, in the terms a caller can act on."""
 
@@ -73,3 +77,10 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     return (
         next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
     )
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """Return what to say of a name that no tool, agent or engine has; it names those there are."""
+    near = nearest(name, known)
+    hint = f" Did you mean {near!r}?" if near else ""
+    return f"Unknown {kind} {name[:64]!r}.{hint} There are {', '.join(known)}."

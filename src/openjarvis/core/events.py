@@ -27,6 +27,8 @@ class EventType(StrEnum):
     MEMORY_STORE = "memory_store"
     MEMORY_RETRIEVE = "memory_retrieve"
     TELEMETRY_RECORD = "telemetry_record"
+    SCHEDULER_TASK_START = "scheduler_task_start"
+    SCHEDULER_TASK_END = "scheduler_task_end"
 
 
 class Event(NamedTuple):

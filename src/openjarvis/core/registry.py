@@ -48,8 +48,10 @@ class Registry:
         """Return a decorator that registers what it decorates under `key`.
 
         Raises:
+            TypeError: when `key` is no text.
             ValueError: when `key` is taken.
         """
+        _check_key(cls, key)
 
         def decorate(entry: T) -> T:
             cls.register_value(key, entry)
@@ -62,8 +64,10 @@ class Registry:
         """Register `value` under `key`.
 
         Raises:
+            TypeError: when `key` is no text.
             ValueError: when `key` is taken.
         """
+        _check_key(cls, key)
         with cls._lock:
             present = cls._entries.get(key)
             announced = isinstance(present, _Named) and present.is_definition_of(value)
@@ -90,10 +94,18 @@ class Registry:
                 hint = f"; did you mean {near!r}?" if near else ""
                 raise KeyError(f"{cls.__name__} does not have an entry for {key!r}{hint}")
             entry = cls._entries[key]
-            if isinstance(entry, _Named):
-                entry = getattr(import_module(entry.module), entry.attribute)
-                cls._entries[key] = entry
+        return cls._resolved(key, entry)
+
+    @classmethod
+    def _resolved(cls, key: str, entry: Any) -> Any:
+        if not isinstance(entry, _Named):
             return entry
+        # Without the lock: a module that another thread is importing wants it to register itself.
+        value = getattr(import_module(entry.module), entry.attribute)
+        with cls._lock:
+            if cls._entries.get(key) is entry:
+                cls._entries[key] = value
+        return value
 
     @classmethod
     def create(cls, key: str, *args: Any, **kwargs: Any) -> Any:
@@ -111,7 +123,9 @@ class Registry:
     @classmethod
     def items(cls) -> tuple[tuple[str, Any], ...]:
         """Return the keys with their entries, in the order of registration."""
-        return tuple((key, cls.get(key)) for key in cls.keys())  # noqa: SIM118 - not a dict
+        with cls._lock:
+            present = tuple(cls._entries.items())
+        return tuple((key, cls._resolved(key, entry)) for key, entry in present)
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -142,6 +156,14 @@ class Registry:
         finally:
             with cls._lock:
                 cls._entries = before
+
+
+def _check_key(registry: type[Registry], key: object) -> None:
+    if not isinstance(key, str):
+        raise TypeError(
+            f"{registry.__name__}: the key must be text, got {key!r}; "
+            f'as a decorator write @{registry.__name__}.register("key").'
+        )
 
 
 class ToolRegistry(Registry):

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 64
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and content with a string that never ends: so it is linear on any text.
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _WHITE_SPACE = " \t\n\r"
 
 
@@ -59,9 +60,9 @@ def loads(text: str) -> Any:
         raise JSONRefused(f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} pass")
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
         raise JSONRefused(f"nested deeper than {MAX_DEPTH} levels")
-    stripped = text.strip(_WHITE_SPACE)
+    start = len(text) - len(text.lstrip(_WHITE_SPACE))
     try:
-        value, end = _decode(stripped)
+        value, end = _decode(text, start)
     except json.JSONDecodeError as error:
         raise JSONRefused(f"{error.msg} at character {error.pos + 1}") from None
     except RecursionError:
@@ -70,8 +71,8 @@ def loads(text: str) -> Any:
         raise
     except ValueError:
         raise JSONRefused("a number has too many digits") from None
-    if end != len(stripped):
-        raise JSONRefused(f"extra text after the value at character {end + 1}")
+    if extra := text[end:].lstrip(_WHITE_SPACE):
+        raise JSONRefused(f"extra text after the value at character {len(text) - len(extra) + 1}")
     if not text.isascii() or "\\u" in text:
         _refuse_surrogates(value)
     return value

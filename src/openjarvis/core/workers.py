@@ -8,12 +8,15 @@ size is used up by tasks that hang.
 import _thread
 import asyncio
 import contextvars
+import logging
 import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Thread
+from threading import TIMEOUT_MAX, Thread
 from typing import Any
+
+_log = logging.getLogger("openjarvis.workers")
 
 MAX_IDLE = 32
 """How many threads are kept for the next job; more are made when needed and end afterwards."""
@@ -44,11 +47,14 @@ class Job:
         """Tell whoever waits that the work is done."""
         self._done.release()
         if self._on_done is not None:
-            self._on_done()
+            try:
+                self._on_done()
+            except Exception:  # noqa: BLE001 - it must not end a worker that waits for the next job
+                _log.exception("What follows a job raised")
 
     def wait(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds; tell whether the work is done."""
-        if not self._done.acquire(timeout=max(timeout, 0)):
+        if not self._done.acquire(timeout=min(max(timeout, 0), TIMEOUT_MAX)):
             return False
         self._done.release()
         return True

@@ -54,6 +54,13 @@ class LoadReport:
         """The tools, by folder, file name and place in the file."""
         return [entry.tool for entry in self.loaded]
 
+    @property
+    def remarks(self) -> list[str]:
+        """What a user is told: which files are not usable, and which tools are left out."""
+        return [f"Not usable: {problem}" for problem in self.problems] + [
+            f"Left out: {problem}" for problem in self.left_out
+        ]
+
 
 def problem_of(error: BaseException, file: Path, line: int) -> Problem:
     """Return what `error`, raised by the code of `file`, says; `line` where it does not tell.

@@ -168,7 +168,7 @@ class AuditLog:
         try:
             with self._lock, closing(self._connection.execute(statement, values)) as cursor:
                 return cursor.lastrowid or 0
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise TrailUnavailable(str(error)) from error
 
     def _select(self, query: str, values: tuple[Any, ...]) -> list[AuditEntry]:

@@ -27,6 +27,7 @@ from openjarvis.execution.approval import (
 from openjarvis.execution.deadline import GRACE_SECONDS, TimedOut, WithinDeadline
 from openjarvis.execution.departure import Departure
 from openjarvis.execution.entry import Entry
+from openjarvis.execution.guard import RepeatGuard
 from openjarvis.execution.policy import Policy, policy
 from openjarvis.execution.record import Detail, Outcome
 from openjarvis.execution.registrar import Performed, Registrar
@@ -43,12 +44,12 @@ from openjarvis.toolkit.typed import failure_text, result_of
 class ToolExecutor:
     """Runs the calls of models. Immutable once made: any thread, any event loop may use it.
 
-    Calls without a `run` of their own share one, for the repeat guard; a loop makes a `Run` for
-    each conversation. `approve` decides about every call; without one, tools that require a
-    confirmation are denied, unless `interactive` and `confirm_callback(question) -> bool` (or a
-    terminal) can ask. `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps
-    the text of exceptions from the model. `audit` is where calls are recorded for good. At
-    most `max_parallel` calls of a turn run at the same time; 1 runs them one after the other.
+    Calls of `execute` share the repeat guard; a loop makes a `Run` for each conversation. `approve`
+    decides about every call; without one, tools that require a confirmation are denied, unless
+    `interactive` and `confirm_callback(question) -> bool` (or a terminal) can ask.
+    `default_timeout` and `approve_timeout` are in seconds. `mask_errors` keeps the text of
+    exceptions from the model. `audit` is where calls are recorded for good. At most `max_parallel`
+    calls of a turn run at the same time; 1 runs them one after the other.
 
     Raises:
         ToolDefinitionError: when two tools share a name or one has parameters that are no schema.
@@ -85,7 +86,7 @@ class ToolExecutor:
         self._mask_errors = mask_errors
         self._max_parallel = max(1, max_parallel)
         self._registrar = Registrar(bus, audit, max_result_chars)
-        self._run = Run()
+        self._guard = RepeatGuard()
 
     def available_tools(self) -> list[ToolSpec]:
         """Return the specs of the tools, in their order."""
@@ -97,19 +98,23 @@ class ToolExecutor:
 
     def execute(self, call: ToolCall) -> ToolResult:
         """Return the result of `call`, whatever became of it."""
-        return self.perform(call, self._run).result
+        return self.perform(call, self._one_run()).result
 
     async def aexecute(self, call: ToolCall) -> ToolResult:
         """Return the result of `call`; async tools run in the caller's event loop."""
-        return (await self.aperform(call, self._run)).result
+        return (await self.aperform(call, self._one_run())).result
 
     def execute_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Return the results of `calls`, run in parallel, in the order of the calls."""
-        return [done.result for done in self.perform_all(calls, self._run)]
+        return [done.result for done in self.perform_all(calls, self._one_run())]
 
     async def aexecute_all(self, calls: Sequence[ToolCall]) -> list[ToolResult]:
         """Return the results of `calls`, run in parallel, in the order of the calls."""
-        return [done.result for done in await self.aperform_all(calls, self._run)]
+        return [done.result for done in await self.aperform_all(calls, self._one_run())]
+
+    def _one_run(self) -> Run:
+        """Return the run of a call that came without one; only the repeat guard is kept."""
+        return Run(guard=self._guard)
 
     def perform(self, call: ToolCall, run: Run) -> Performed:
         """Run one call of `run`."""

@@ -37,7 +37,7 @@ class Registrar:
     def announce(self, trip: Trip) -> None:
         """Tell the bus that a call was asked for, once its arguments were read or given up."""
         if self._bus is not None:
-            arguments = trip.call.arguments if trip.arguments is None else trip.arguments
+            arguments = trip.input if trip.arguments is None else trip.arguments
             data = {"tool": trip.call.name, "arguments": arguments, "agent": trip.run.agent}
             self._bus.publish(EventType.TOOL_CALL_START, data)
 
@@ -104,7 +104,7 @@ class Registrar:
         return CallRecord(
             call.id,
             call.name,
-            call.arguments,
+            trip.input,
             trip.arguments,
             output,
             outcome,

@@ -62,6 +62,7 @@ class Trip:
         "began",
         "call",
         "found",
+        "input",
         "key",
         "keywords",
         "repaired",
@@ -71,7 +72,10 @@ class Trip:
     )
 
     def __init__(self, call: ToolCall, run: Run) -> None:
+        if type(call.name) is not str or type(call.id) is not str:
+            call = ToolCall(str(call.id), str(call.name), call.arguments)
         self.call = call
+        self.input = call.arguments if type(call.arguments) is str else str(call.arguments)
         self.run = run
         self.step = run.step
         self.began = time.perf_counter()

@@ -1,5 +1,6 @@
 """Text of tools and models made safe to show on a terminal and to write to a log."""
 
+import json
 import re
 
 # Control characters but \n and \t; what reorders text or hides in it; line separators, which some
@@ -17,6 +18,11 @@ def plain(text: str) -> str:
     are, and the line ends of Windows become `\n`.
     """
     return _NEUTRALISED.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def plain_json(text: str) -> str:
+    """Return JSON text with the same characters written as JSON escapes; its meaning stays."""
+    return _NEUTRALISED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,23 +1,25 @@
 """Arguments against a JSON Schema: coerced where nothing is lost, else refused, faults named."""
 
 import copy
-import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn
 
 import jsonschema_rs
 
 from openjarvis.core import strict_json
 from openjarvis.core.errors import ToolDefinitionError, nearest
+from openjarvis.toolkit.coerce import NOTHING, coerce
 from openjarvis.toolkit.describe import json_type, type_name
 
 QUOTED_CHARACTERS = 200
 """How much of the input all faults of one call may repeat together."""
 
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+MAX_FAULTS = 50
+"""How many faults of one call are told."""
+
 _ROUNDS = 4
-_NOTHING = object()
+_MAX_MENDS = 10_000
 _MASK = "the value"
 
 
@@ -27,6 +29,30 @@ class ArgumentsError(ValueError):
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("; ".join(faults))
         self.faults = list(faults)
+
+
+class Fault(NamedTuple):
+    """A value that is of the right JSON type and still of no use, and where it lies."""
+
+    place: tuple[str | int, ...]
+    reason: str
+    value: Any
+
+
+class UnfitValue(ValueError):
+    """A value of an argument that cannot become the annotated type."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("; ".join(fault.reason for fault in faults))
+        self.faults = list(faults)
+
+    def told(self, argument: str, quotes: "Quotes") -> list[str]:
+        """Return the faults in words for the model."""
+        return [
+            f"'{'.'.join([argument, *(quotes.text(str(step)) for step in fault.place)])}': "
+            f"{fault.reason}, got {quotes.of(fault.value)}"
+            for fault in self.faults[:MAX_FAULTS]
+        ]
 
 
 class Quotes:
@@ -48,9 +74,11 @@ class Quotes:
     def text(self, text: str) -> str:
         """Return the beginning of `text`, one line, while there is room for it."""
         room = min(60, self._left)
-        self._left -= min(len(text), room)
-        shown = text[:room].encode("unicode_escape").decode() if not text.isprintable() else text
-        return shown[:room] + ("…" if len(text) > room or len(shown) > room else "")
+        shown = text[: room + 1]
+        if not shown.isprintable():
+            shown = shown.encode("unicode_escape").decode()
+        self._left -= min(len(shown), room)
+        return shown[:room] + ("…" if len(shown) > room else "")
 
 
 class Checker:
@@ -62,6 +90,10 @@ class Checker:
         Raises:
             ToolDefinitionError: when it is not a valid JSON Schema; `owner` names the tool.
         """
+        if not isinstance(schema, dict):
+            raise ToolDefinitionError(
+                f"{owner}: its parameters must be a JSON Schema as a dict, got {schema!r:.80}."
+            )
         self._schema = closed(schema)
         try:
             self._validator = jsonschema_rs.validator_for(
@@ -86,11 +118,14 @@ class Checker:
             coerced = self._coerced(arguments)
             if self.accepts(coerced):
                 return coerced
-            errors = list(self._errors(coerced))
+            errors = list(islice(self._errors(coerced), MAX_FAULTS + 1))
         except ValueError as error:  # not JSON at all: another key than str, a set, a surrogate
             raise ArgumentsError([f"not JSON values: {str(error)[:80]}"]) from None
+        except RecursionError:
+            raise ArgumentsError(["nested too deeply"]) from None
         quotes = Quotes()
-        raise ArgumentsError([fault for error in errors for fault in self._faults(error, quotes)])
+        told = [fault for error in errors[:MAX_FAULTS] for fault in self._faults(error, quotes)]
+        raise ArgumentsError(told if len(errors) <= MAX_FAULTS else [*told, "and more"])
 
     def _errors(self, arguments: dict[str, Any]) -> Iterator[Any]:
         for error in self._validator.iter_errors(arguments):
@@ -99,11 +134,14 @@ class Checker:
     def _coerced(self, arguments: dict[str, Any]) -> dict[str, Any]:
         coerced = copy.deepcopy(arguments)
         for _ in range(_ROUNDS):  # a list made of "3" needs two: wrapped, then its item
-            changed = False
-            for error in self._errors(coerced):
-                if error.instance_path:
-                    changed = self._mend(coerced, error) or changed
-            if not changed:
+            mended: set[tuple[str | int, ...]] = set()
+            for error in islice(self._errors(coerced), _MAX_MENDS):
+                path = tuple(error.instance_path)
+                # What lies in a value that was replaced is judged in the next round.
+                replaced = any(path[:length] in mended for length in range(1, len(path) + 1))
+                if path and not replaced and self._mend(coerced, error):
+                    mended.add(path)
+            if not mended:
                 break
         return coerced
 
@@ -113,21 +151,23 @@ class Checker:
             parent = parent[step]
         key = error.instance_path[-1]
         for expected in _expected_types(error):
-            value = _coerce(parent[key], expected)
-            if value is not _NOTHING:
+            value = coerce(parent[key], expected)
+            if value is not NOTHING:
                 parent[key] = value
                 return True
         return False
 
     def _faults(self, error: Any, quotes: Quotes) -> list[str]:
-        place = ".".join(quotes.text(str(step)) for step in error.instance_path)
+        place = _place(error, quotes)
         kind, details = error.kind.name, error.kind.as_dict()
         inside = f" in '{place}'" if place else ""
         if kind == "required":
             return [self._missing(details["property"], error, inside)]
-        if kind == "additionalProperties":
-            return [self._unknown(name, error, inside, quotes) for name in details["unexpected"]]
+        if kind in ("additionalProperties", "unevaluatedProperties"):
+            return self._unknown(details["unexpected"], error, inside, quotes)
         subject = f"'{place}'" if place else "the arguments"
+        if kind == "propertyNames":
+            return [f"a name{inside or ' of the arguments'} {_reason(details['error'])}"]
         if kind == "enum":
             return [
                 f"{subject} must be one of {_options(details)}, got {quotes.of(error.instance)}"
@@ -138,21 +178,29 @@ class Checker:
                 f"{subject} must be {_article(' or '.join(expected))}, "
                 f"got {quotes.of(error.instance)}"
             ]
-        reason = error.message.removeprefix(_MASK).strip()
-        return [f"{subject} {reason[:200]}, got {quotes.of(error.instance)}"]
+        return [f"{subject} {_reason(error)}, got {quotes.of(error.instance)}"]
 
     def _missing(self, name: str, error: Any, inside: str) -> str:
         known = _properties_at(self._schema, error.schema_path)
         schema = known.get(name)
         meaning = schema.get("description", "") if isinstance(schema, dict) else ""
-        told = type_name(schema) + (f": {meaning[:100]}" if meaning else "")
+        told = type_name(schema, self._schema.get("$defs")) + (
+            f": {meaning[:100]}" if meaning else ""
+        )
         return f"missing '{name}'{inside} ({told})"
 
-    def _unknown(self, name: str, error: Any, inside: str, quotes: Quotes) -> str:
+    def _unknown(self, names: list[str], error: Any, inside: str, quotes: Quotes) -> list[str]:
         known = list(_properties_at(self._schema, error.schema_path))
-        near = nearest(name, known)
-        hint = f"did you mean '{near}'?" if near else f"known: {', '.join(known[:20]) or 'none'}"
-        return f"unknown argument '{quotes.text(name)}'{inside} ({hint})"
+        faults = []
+        for name in names[:MAX_FAULTS]:
+            near = nearest(name, known)
+            hint = (
+                f"did you mean '{near}'?" if near else f"known: {', '.join(known[:20]) or 'none'}"
+            )
+            faults.append(f"unknown argument '{quotes.text(name)}'{inside} ({hint})")
+        if len(names) > MAX_FAULTS:
+            faults.append(f"and {len(names) - MAX_FAULTS:,} more unknown arguments{inside}")
+        return faults
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
@@ -171,13 +219,24 @@ def _refuse_to_fetch(uri: str) -> NoReturn:
     raise ValueError(f"the reference {uri[:80]!r} leaves the schema, and nothing is fetched")
 
 
+def _place(error: Any, quotes: Quotes) -> str:
+    """Return where in the arguments `error` lies; what the schema names is no quotation."""
+    declared = error.evaluation_path
+    return ".".join(
+        str(step) if isinstance(step, int) or step in declared else quotes.text(step)
+        for step in error.instance_path
+    )
+
+
+def _reason(error: Any) -> str:
+    return str(error.message.removeprefix(_MASK).strip()[:200])
+
+
 def _properties_at(schema: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
     """Return the properties declared beside the keyword that `path` ends with."""
     at: Any = schema
     for step in path[:-1]:
         at = at.get(step, {}) if isinstance(at, dict) else at[int(step)]
-        if isinstance(at, dict) and str(at.get("$ref", "")).startswith("#/$defs/"):
-            at = schema.get("$defs", {}).get(at["$ref"].removeprefix("#/$defs/"), {})
     properties = at.get("properties") if isinstance(at, dict) else None
     return properties if isinstance(properties, dict) else {}
 
@@ -187,7 +246,7 @@ def _narrowed(error: Any) -> Iterator[Any]:
 
     `Address | None` given an object with a member missing should say which member.
     """
-    if error.kind.name in ("anyOf", "oneOfNotValid"):
+    if error.kind.name in ("anyOf", "oneOf"):
         meant = [
             branch
             for branch in error.kind.as_dict()["context"]
@@ -209,8 +268,8 @@ def _expected_types(error: Any) -> list[str]:
     kind, details = error.kind.name, error.kind.as_dict()
     if kind == "type":
         return list(details["types"])
-    if kind not in ("anyOf", "oneOfNotValid"):
-        return []
+    if kind not in ("anyOf", "oneOf") or not all(details["context"]):
+        return []  # where several branches of a `oneOf` fit, the type is not what is wrong
     types: list[str] = []
     for branch in details["context"]:
         for inner in branch:
@@ -219,41 +278,12 @@ def _expected_types(error: Any) -> list[str]:
     return list(dict.fromkeys(types))
 
 
-def _coerce(value: Any, expected: str) -> Any:
-    """Return `value` as the `expected` type where nothing is lost, else `_NOTHING`."""
-    if expected == "array" and not isinstance(value, str | list | dict | None):
-        return [value]
-    if not isinstance(value, str):
-        return [value] if expected == "array" and isinstance(value, dict) else _NOTHING
-    text = value.strip()
-    if expected == "integer" and _INTEGER.fullmatch(text):
-        return int(text)
-    if expected == "number" and _NUMBER.fullmatch(text):
-        return int(text) if _INTEGER.fullmatch(text) else float(text)
-    if expected == "boolean" and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if expected == "null" and text in ("null", "None"):
-        return None
-    if expected in ("array", "object"):
-        return _decoded(text, expected, otherwise=[value] if expected == "array" else _NOTHING)
-    return _NOTHING
-
-
-def _decoded(text: str, expected: str, *, otherwise: Any) -> Any:
-    """Return the array or object that a model wrote as a string of JSON."""
-    if text[:1] == {"array": "[", "object": "{"}[expected]:
-        try:
-            return strict_json.loads(text)
-        except strict_json.JSONRefused:
-            return otherwise
-    return otherwise
-
-
 def _options(details: dict[str, Any]) -> str:
-    options = details.get("options", [])
-    if isinstance(options, str):  # the library gives them as JSON text
-        options = strict_json.loads(options)
-    shown = ", ".join(repr(option) for option in options[:20])
+    options = details["options"]
+    shown = ", ".join(
+        repr(option) if isinstance(option, str) else strict_json.dumps(option)
+        for option in options[:20]
+    )
     return shown + (", …" if len(options) > 20 else "")
 
 

@@ -30,7 +30,9 @@ def _lines(spec: ToolSpec, *, include_category: bool, include_cost: bool) -> lis
     if properties:
         lines.append("Parameters:")
         lines.extend(
-            _parameter(name, schema, required=name in required)
+            _parameter(
+                name, schema, required=name in required, definitions=spec.parameters.get("$defs")
+            )
             for name, schema in properties.items()
         )
     if spec.examples:
@@ -42,14 +44,18 @@ def _lines(spec: ToolSpec, *, include_category: bool, include_cost: bool) -> lis
     return lines
 
 
-def _parameter(name: str, schema: Any, *, required: bool) -> str:
-    detail = f"{type_name(schema)}, required" if required else type_name(schema)
+def _parameter(name: str, schema: Any, *, required: bool, definitions: Any) -> str:
+    kind = type_name(schema, definitions)
+    detail = f"{kind}, required" if required else kind
     description = schema.get("description", "") if isinstance(schema, dict) else ""
     return f"  - {name} ({detail})" + (f": {description}" if description else "")
 
 
-def type_name(schema: Any) -> str:
-    """Return the types that a JSON Schema admits, in words: `integer`, `string or null`, `any`."""
+def type_name(schema: Any, definitions: Any = None) -> str:
+    """Return the types that a JSON Schema admits, in words: `integer`, `string or null`, `any`.
+
+    `definitions` are the `$defs` that its references point to.
+    """
     if not isinstance(schema, dict):
         return "any"
     named = schema.get("type")
@@ -59,9 +65,10 @@ def type_name(schema: Any) -> str:
         return " or ".join(named)
     branches = schema.get("anyOf") or schema.get("oneOf")
     if branches:
-        return " or ".join(dict.fromkeys(type_name(branch) for branch in branches))
+        return " or ".join(dict.fromkeys(type_name(branch, definitions) for branch in branches))
     if "$ref" in schema:
-        return "object"
+        target = (definitions or {}).get(str(schema["$ref"]).removeprefix("#/$defs/"), {})
+        return type_name(target) if "type" in target or "enum" in target else "object"
     if "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
         return " or ".join(dict.fromkeys(json_type(value) for value in values))

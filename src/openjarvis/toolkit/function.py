@@ -22,6 +22,7 @@ class FunctionTool(SignatureTool):
         description: str | None,
         **spec: Any,
     ) -> None:
+        update_wrapper(self, function)  # first, since it copies the function's own attributes
         origin = f"{function.__module__}.{function.__qualname__}"
         self.tool_id = check_name(function.__name__ if name is None else name, origin)
         self.signature = signature_of(function, origin)
@@ -32,7 +33,6 @@ class FunctionTool(SignatureTool):
             parameters=self.signature.schema,
             **spec,
         )
-        update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -77,14 +77,14 @@ def tool(
     keywords are the fields of `ToolSpec`.
 
     Raises:
-        ToolDefinitionError: when a parameter has no annotation or none that a schema can describe,
-            or when the name is one that models cannot call.
+        ToolDefinitionError: when it is no function, when a parameter has no annotation or none
+            that a schema can describe, or when the name is one that models cannot call.
     """
     if callable(name):
         return tool()(name)
 
     def decorate(function: Callable[..., Any]) -> FunctionTool:
-        if not callable(function) or isinstance(function, type):
+        if not inspect.isroutine(function):
             raise ToolDefinitionError(
                 f"@tool makes a tool of a function, not of {function!r}; for a class, subclass "
                 "TypedTool or BaseTool."

@@ -33,7 +33,7 @@ class ProviderTool:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "execute" in cls.__dict__:
+        if hasattr(cls, "execute"):
             _refuse_execute(cls.__name__)
 
     def __setattr__(self, name: str, value: Any) -> None:

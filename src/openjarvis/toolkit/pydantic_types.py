@@ -1,15 +1,20 @@
 """Types that JSON does not have (models, dataclasses, enums, dates …), described by pydantic."""
 
+import logging
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from openjarvis.core import strict_json
 from openjarvis.core.errors import ToolDefinitionError
-from openjarvis.toolkit.check import ArgumentsError, Quotes
+from openjarvis.toolkit.check import MAX_FAULTS, Fault, UnfitValue
+from openjarvis.toolkit.typed_dicts import rebuilt
+
+_log = logging.getLogger("openjarvis.toolkit")
 
 Convert = Callable[[Any], Any]
 
@@ -25,46 +30,67 @@ def describe_by_pydantic(annotation: Any) -> tuple[dict[str, Any], Convert]:
         ToolDefinitionError: when pydantic knows no schema for it.
     """
     try:
-        return _described_once(annotation)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
+        hash(annotation)
+    except TypeError:
         return _described(annotation)
+    return _described_once(annotation, str(annotation))
 
 
 def _described(annotation: Any) -> tuple[dict[str, Any], Convert]:
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        adapter = _adapter(annotation)
         schema = adapter.json_schema()
-    except (PydanticUserError, PydanticInvalidForJsonSchema, NameError) as error:
-        name = getattr(annotation, "__name__", None) or str(annotation)
+    except Exception as error:  # a foreign type describes itself, and may raise anything
+        name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+        reason = " ".join(str(error).split())[:200]
         raise ToolDefinitionError(
             f"no JSON Schema can describe {name!r}; use a builtin, a dataclass, a TypedDict, a "
-            "pydantic model, or give it `__get_pydantic_core_schema__`."
+            "pydantic model, or give it `__get_pydantic_core_schema__`. "
+            f"({type(error).__name__}: {reason})"
         ) from error
     return tidy(schema), _converter(adapter)
 
 
-_described_once = lru_cache(maxsize=1024)(_described)
+@lru_cache(maxsize=1024)
+def _described_once(annotation: Any, _spelling: str) -> tuple[dict[str, Any], Convert]:
+    # Unions are equal whatever their order, but the order decides which member a value becomes.
+    return _described(annotation)
+
+
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(annotation)
+    except PydanticUserError as error:
+        if error.code != "typed-dict-version":
+            raise
+        try:
+            return TypeAdapter(rebuilt(annotation))
+        except RecursionError:
+            raise error from None  # its text names the way out
 
 
 def _converter(adapter: TypeAdapter[Any]) -> Convert:
     def convert(value: Any) -> Any:
         try:
             return adapter.validate_python(value)
+        except Exception:  # noqa: BLE001, S110 - told below, if it comes again
+            pass
+        # A strict model takes a date or an enum from JSON text, not from a str.
+        try:
+            return adapter.validate_json(strict_json.dumps(value))
         except ValidationError as error:
-            raise ArgumentsError(_faults(error)) from None
+            raise UnfitValue(_faults(error)) from None
+        except Exception as error:  # a validator is foreign code, and may raise anything
+            _log.exception("A validator raised")
+            reason = f"cannot be converted ({type(error).__name__})"
+            raise UnfitValue([Fault((), reason, value)]) from error
 
     return convert
 
 
-def _faults(error: ValidationError) -> list[str]:
-    quotes = Quotes()
-    return [
-        "".join(f".{quotes.text(str(step))}" for step in fault["loc"])
-        + f"': {fault['msg'][:120]}, got {quotes.of(fault['input'])}"
-        for fault in error.errors(include_url=False, include_context=False)
-    ]
+def _faults(error: ValidationError) -> list[Fault]:
+    found = error.errors(include_url=False, include_context=False)[:MAX_FAULTS]
+    return [Fault(fault["loc"], fault["msg"][:120], fault["input"]) for fault in found]
 
 
 def tidy(schema: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +99,8 @@ def tidy(schema: dict[str, Any]) -> dict[str, Any]:
     A name nobody declared is a mistake that a model should hear of, not a value to drop in silence.
     """
     tidied = {key: value for key, value in schema.items() if key != "title"}
+    if isinstance(tidied.get("default"), float) and not math.isfinite(tidied["default"]):
+        del tidied["default"]  # JSON has no infinity, and the schema is sent as JSON
     for key in _SUBSCHEMAS:
         if isinstance(tidied.get(key), dict):
             tidied[key] = tidy(tidied[key])
@@ -94,6 +122,7 @@ def jsonable(value: Any) -> Any:
         ValueError: when it holds something that JSON has no place for.
     """
     try:
-        return to_jsonable_python(value, inf_nan_mode="strings")
+        # By way of text, since `to_jsonable_python` leaves infinities as they are.
+        return from_json(to_json(value, inf_nan_mode="strings"))
     except (PydanticSerializationError, ValueError) as error:
         raise ValueError(str(error)[:200]) from error

@@ -5,19 +5,24 @@ later converted, by pydantic, which is loaded only then.
 """
 
 import inspect
+import logging
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from openjarvis.core.errors import ToolDefinitionError
-from openjarvis.toolkit.check import ArgumentsError
+from openjarvis.toolkit.check import ArgumentsError, Fault, Quotes, UnfitValue
 from openjarvis.toolkit.context import ToolContext
+from openjarvis.toolkit.definitions import hoisted
+
+_log = logging.getLogger("openjarvis.toolkit")
 
 Convert = Callable[[Any], Any]
-"""Turns a checked JSON value into the annotated type, or raises `ArgumentsError`."""
+"""Turns a checked JSON value into the annotated type, or raises `UnfitValue`."""
 
 _FIELD_DEFAULT = object()
 _PLAIN = {str: "string", bool: "boolean", NoneType: "null"}
@@ -54,19 +59,32 @@ class Signature:
                 none, say), naming each.
         """
         values = dict(arguments)
-        faults: list[str] = []
+        unfit: dict[str, UnfitValue] = {}
         for name, convert in self.converters.items():
             if name in values:
                 try:
                     values[name] = convert(values[name])
-                except ArgumentsError as error:
-                    faults.extend(f"'{name}{fault}" for fault in error.faults)
-        if faults:
-            raise ArgumentsError(faults)
+                except UnfitValue as error:
+                    unfit[name] = error
+        if unfit:
+            quotes = Quotes()
+            raise ArgumentsError(
+                [fault for name, error in unfit.items() for fault in error.told(name, quotes)]
+            )
         for name, default in self.field_defaults.items():
             if name not in values:
-                values[name] = default()
+                values[name] = _made(name, default)
         return values
+
+
+def _made(name: str, default: Callable[[], Any]) -> Any:
+    try:
+        return default()
+    except Exception as error:  # a factory is foreign code, and may raise anything
+        _log.exception("The default factory of %r raised", name)
+        raise ArgumentsError(
+            [f"'{name}' must be given: its default cannot be made ({type(error).__name__})"]
+        ) from error
 
 
 def signature_of(function: Callable[..., Any], owner: str) -> Signature:
@@ -76,10 +94,6 @@ def signature_of(function: Callable[..., Any], owner: str) -> Signature:
         ToolDefinitionError: when a parameter has no annotation or one that no schema can describe;
             the text names `owner` and the parameter.
     """
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise ToolDefinitionError(f"{owner}: an annotation cannot be read: {error}") from error
     description, meanings = read_docstring(inspect.getdoc(function) or "")
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
@@ -87,24 +101,29 @@ def signature_of(function: Callable[..., Any], owner: str) -> Signature:
     field_defaults: dict[str, Callable[[], Any]] = {}
     required: list[str] = []
     context_parameter: str | None = None
-    for parameter in inspect.signature(function).parameters.values():
-        annotation = _annotation(parameter, hints, owner)
+    for parameter in _parameters(function, owner):
+        annotation = _annotation(parameter, function, owner)
         if annotation is ToolContext:
+            if context_parameter is not None:
+                raise ToolDefinitionError(
+                    f"{owner}: both {context_parameter!r} and {parameter.name!r} are annotated "
+                    "ToolContext; a tool has one."
+                )
             context_parameter = parameter.name
             continue
         annotation, field = _with_field(parameter, annotation)
         default = parameter.default
         if field is not None:
-            default = inspect.Parameter.empty if field.is_required() else _FIELD_DEFAULT
+            default = _field_default(parameter.name, field, owner)
         if default is _FIELD_DEFAULT:
             field_defaults[parameter.name] = partial(field.get_default, call_default_factory=True)
         described = _described(parameter.name, annotation, owner)
-        schema = _hoist(described.schema, definitions)
+        schema = hoisted(described.schema, definitions)
         if parameter.name in meanings and "description" not in schema:
             schema["description"] = meanings[parameter.name]
         if default is inspect.Parameter.empty:
             required.append(parameter.name)
-        elif _is_json_scalar(default) and default is not None:
+        elif _is_json_scalar(default):
             schema["default"] = default
         properties[parameter.name] = schema
         if described.convert is not None:
@@ -135,7 +154,14 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     return parse_sections(text, style)
 
 
-def _annotation(parameter: inspect.Parameter, hints: dict[str, Any], owner: str) -> Any:
+def _parameters(function: Callable[..., Any], owner: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError as error:
+        raise ToolDefinitionError(f"{owner}: its signature cannot be read: {error}") from error
+
+
+def _annotation(parameter: inspect.Parameter, function: Callable[..., Any], owner: str) -> Any:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         raise ToolDefinitionError(
             f"{owner}: the parameter {str(parameter)!r} takes any arguments, which no model can be "
@@ -146,12 +172,28 @@ def _annotation(parameter: inspect.Parameter, hints: dict[str, Any], owner: str)
             f"{owner}: the parameter {parameter.name!r} is positional-only, but tools are "
             "called by name; remove the '/' from the signature."
         )
-    if parameter.name not in hints:
+    if parameter.annotation is inspect.Parameter.empty:
         raise ToolDefinitionError(
             f"{owner}: the parameter {parameter.name!r} has no annotation; write its type, "
             f"e.g. {parameter.name}: str."
         )
-    return hints[parameter.name]
+    return _evaluated(parameter, function, owner)
+
+
+def _evaluated(parameter: inspect.Parameter, function: Callable[..., Any], owner: str) -> Any:
+    """Return the annotation of one parameter; what the function returns is nobody's concern here.
+
+    A name that only a type checker imports is then fine there.
+    """
+    alone = SimpleNamespace(__annotations__={parameter.name: parameter.annotation})
+    names = getattr(inspect.unwrap(function), "__globals__", {})
+    try:
+        return get_type_hints(alone, globalns=names, include_extras=True)[parameter.name]
+    except Exception as error:  # an annotation is an expression, and may raise anything
+        raise ToolDefinitionError(
+            f"{owner}: the parameter {parameter.name!r}: its annotation "
+            f"{parameter.annotation!r} cannot be read: {error}"
+        ) from error
 
 
 def _with_field(parameter: inspect.Parameter, annotation: Any) -> tuple[Any, Any]:
@@ -161,6 +203,17 @@ def _with_field(parameter: inspect.Parameter, annotation: Any) -> tuple[Any, Any
     if get_origin(annotation) is Annotated and parameter.default is inspect.Parameter.empty:
         return annotation, next(filter(_is_field, annotation.__metadata__), None)
     return annotation, None
+
+
+def _field_default(name: str, field: Any, owner: str) -> Any:
+    if field.is_required():
+        return inspect.Parameter.empty
+    if field.default_factory_takes_validated_data:
+        raise ToolDefinitionError(
+            f"{owner}: the parameter {name!r}: its default_factory wants the other values; "
+            "a parameter's takes nothing."
+        )
+    return _FIELD_DEFAULT
 
 
 def _described(name: str, annotation: Any, owner: str) -> Described:
@@ -185,7 +238,23 @@ def describe(annotation: Any) -> Described:
         # pydantic knows every annotation but a bare text, which is ours
         extras = [_field_with(extra) if isinstance(extra, str) else extra for extra in extras]
         return _by_pydantic(Annotated[(inner, *extras)])
+    if get_origin(annotation) in (Union, UnionType):
+        explained = _explained_as_a_whole(annotation)
+        if explained is not annotation:
+            return describe(explained)
     return _plain(annotation) or _by_pydantic(annotation)
+
+
+def _explained_as_a_whole(union: Any) -> Any:
+    """Return `Annotated[str, "text"] | None` as `Annotated[str | None, "text"]`."""
+    members: list[Any] = []
+    texts: list[str] = []
+    for member in get_args(union):
+        inner, *extras = get_args(member) if get_origin(member) is Annotated else (member,)
+        texts.extend(extra for extra in extras if isinstance(extra, str))
+        kept = [extra for extra in extras if not isinstance(extra, str)]
+        members.append(Annotated[(inner, *kept)] if kept else inner)
+    return Annotated[Union[tuple(members)], "; ".join(texts)] if texts else union  # noqa: UP007
 
 
 def _plain(annotation: Any) -> Described | None:
@@ -215,7 +284,7 @@ def _to_float(value: Any) -> Any:
     try:
         return float(value) if isinstance(value, int) else value
     except OverflowError:
-        raise ArgumentsError(["' is too large for a double"]) from None
+        raise UnfitValue([Fault((), "too large for a double", value)]) from None
 
 
 def _by_pydantic(annotation: Any) -> Described:
@@ -250,38 +319,6 @@ def _only_description(extras: list[Any]) -> str | None:
 
 
 def _is_json_scalar(value: Any) -> bool:
-    return type(value) in (str, int, float, bool, NoneType)
-
-
-def _hoist(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` with its `$defs` moved to those of the whole tool."""
-    own = schema.get("$defs")
-    if not own:
-        return dict(schema)
-    renamed = {name: _free_name(name, definition, definitions) for name, definition in own.items()}
-    rest = {key: value for key, value in schema.items() if key != "$defs"}
-    for name, definition in own.items():
-        definitions[renamed[name]] = _with_references(definition, renamed)
-    return dict(_with_references(rest, renamed))
-
-
-def _free_name(name: str, definition: Any, taken: dict[str, Any]) -> str:
-    free, number = name, 2
-    while free in taken and taken[free] != definition:
-        free, number = f"{name}_{number}", number + 1
-    return free
-
-
-def _with_references(schema: Any, renamed: dict[str, str]) -> Any:
-    if all(old == new for old, new in renamed.items()):
-        return schema
-    if isinstance(schema, list):
-        return [_with_references(item, renamed) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: f"#/$defs/{renamed[value.removeprefix('#/$defs/')]}"
-        if key == "$ref" and isinstance(value, str) and value.removeprefix("#/$defs/") in renamed
-        else _with_references(value, renamed)
-        for key, value in schema.items()
-    }
+    if type(value) is float:
+        return math.isfinite(value)
+    return type(value) in (str, int, bool)

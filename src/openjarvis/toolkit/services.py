@@ -1,7 +1,8 @@
 """What tools may need from the system around them, handed over by `tools.catalog.build`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,3 +22,17 @@ class Services:
     channel: Any = None
     allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
     config: Any = None
+
+
+class Deferred:
+    """A part of a system that is made when something of it is first used."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def _part(self) -> Any:
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)

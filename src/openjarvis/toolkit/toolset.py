@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 from openjarvis.core.errors import ToolDefinitionError
@@ -100,9 +101,7 @@ class RenamedTool(BaseTool):
         return self._spec
 
     def execute(self, /, **params: Any) -> ToolResult:
-        result = self.inner.execute(**params)
-        result.tool_name = self.tool_id
-        return result
+        return replace(self.inner.execute(**params), tool_name=self.tool_id)
 
 
 def renamed(entry: AnyTool, name: str) -> AnyTool:

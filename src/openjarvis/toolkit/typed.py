@@ -114,10 +114,8 @@ class TypedTool(SignatureTool):
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
             cls.tool_id = check_name(cls.name, cls.__qualname__)
-        if "run" in cls.__dict__:
-            _class_signature(
-                cls
-            )  # what cannot be described is an error here, not at the first call
+        if hasattr(cls, "run"):
+            _check_required(cls)  # what cannot be described is an error here, not at the first call
 
     @classmethod
     def build(cls, services: Services) -> Self:
@@ -138,7 +136,7 @@ class TypedTool(SignatureTool):
         """What a model and the executor know of this tool."""
         schema = self.signature.schema
         if self.required:
-            schema = {**schema, "required": [*schema.get("required", ()), *self.required]}
+            schema = _with_required(schema, self.required)
         return ToolSpec(
             name=self.name,
             description=inspect.getdoc(type(self)) or "",
@@ -163,6 +161,25 @@ def _class_signature(cls: type[TypedTool]) -> Signature:
     if not callable(run):
         raise ToolDefinitionError(f"{cls.__qualname__}: `run` must be a method.")
     return signature_of(run.__get__(object(), cls), f"{cls.__qualname__}.run")
+
+
+def _with_required(schema: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return `schema` with `names` required, and so without a default."""
+    properties = {
+        name: {key: value for key, value in of.items() if key != "default"} if name in names else of
+        for name, of in schema["properties"].items()
+    }
+    required = list(dict.fromkeys([*schema.get("required", ()), *names]))
+    return {**schema, "properties": properties, "required": required}
+
+
+def _check_required(cls: type[TypedTool]) -> None:
+    known = _class_signature(cls).schema["properties"]
+    for name in cls.required:
+        if name not in known:
+            raise ToolDefinitionError(
+                f"{cls.__qualname__}: `required` names {name!r}, which is no parameter of `run`."
+            )
 
 
 def result_of(tool_name: str, value: Any) -> ToolResult:

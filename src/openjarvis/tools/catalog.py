@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
-from openjarvis.core.errors import ToolDefinitionError, nearest
+from openjarvis.core.errors import ToolDefinitionError, unknown_name
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.toolkit.base import Tool
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.toolset import AnyTool, ToolSet, as_tool
+from openjarvis.toolkit.typed import failure_text
 
 Chosen = str | AnyTool | Callable[..., Any]
 """A tool by name, or one that is already there."""
@@ -43,19 +44,21 @@ def _named(name: str, services: Services, dropped_in: Mapping[str, Tool]) -> Any
     if name in dropped_in:
         return dropped_in[name]
     if not ToolRegistry.contains(name):
-        known = names(dropped_in)
-        near = nearest(name, known)
-        hint = f"did you mean {near!r}? " if near else ""
-        raise UnknownToolError(f"Unknown tool {name!r}: {hint}There are {', '.join(known)}.")
-    entry = ToolRegistry.get(name)
-    if not inspect.isclass(entry):
-        return as_tool(entry)
-    builder = getattr(entry, "build", None)
+        raise UnknownToolError(unknown_name("tool", name, names(dropped_in)))
     try:
-        made: Any = builder(services) if callable(builder) else entry()
-    except TypeError as error:
+        return as_tool(_made(ToolRegistry.get(name), services))
+    except ToolDefinitionError:
+        raise
+    except Exception as error:  # a registered class may be anybody's and may raise anything
         raise ToolDefinitionError(
-            f"The tool {name!r} cannot be made: {error}. Give its class a `build(services)` or a "
-            "constructor without arguments."
+            f"The tool {name!r} cannot be made: {failure_text(error)}. Its class needs a "
+            "`build(services)`, or a constructor without arguments."
         ) from error
-    return as_tool(made)
+
+
+def _made(entry: Any, services: Services) -> Any:
+    """Return the tool of a registry's entry, which is one already or its class."""
+    if not inspect.isclass(entry):
+        return entry
+    builder = getattr(entry, "build", None)
+    return builder(services) if callable(builder) else entry()

@@ -1,0 +1,107 @@
+"""The doorway of the sandbox: run one snippet, or keep a session whose state lives on."""
+
+import sys
+import weakref
+from threading import Lock
+
+from openjarvis.core.errors import ToolError
+from openjarvis.sandbox.interpreter import Interpreter
+from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
+from openjarvis.sandbox.limits import Limits
+from openjarvis.sandbox.outcome import Ending, Execution
+
+
+class Sandbox:
+    """Runs Python that nobody has read, behind the walls that this machine has.
+
+    Without walls around files and network it refuses, unless `allow_unsandboxed` says that the user
+    has decided otherwise.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        isolation: Isolation | None = None,
+        allow_unsandboxed: bool = False,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._given = isolation
+        self._allow_unsandboxed = allow_unsandboxed
+
+    @property
+    def isolation(self) -> Isolation:
+        """The walls that code of this sandbox runs behind."""
+        return self._given if self._given is not None else detect()
+
+    def run(self, code: str) -> Execution:
+        """Return what `code` gave as a program of its own.
+
+        Raises:
+            SandboxRefused: when a wall is missing or could not be put up.
+            ToolError: when `code` is no text that Python could read.
+        """
+        source = _encoded(code)
+        interpreter = self._start()
+        try:
+            return interpreter.run(source, is_last=True)
+        finally:
+            interpreter.close()
+
+    def open(self) -> "Session":
+        """Return a new session; it ends with `close`, with this process, or when it is dropped.
+
+        Raises:
+            SandboxRefused: when a wall is missing or could not be put up.
+        """
+        return Session(self._start())
+
+    def _start(self) -> Interpreter:
+        if sys.platform == "win32":
+            raise SandboxRefused("Python code is not run on Windows. Use code_interpreter_docker.")
+        isolation = self.isolation
+        if not self._allow_unsandboxed:
+            isolation.require()
+        return Interpreter(isolation=isolation, limits=self.limits)
+
+
+class Session:
+    """An interpreter that keeps its state between calls; calls from several threads take turns."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._turn = Lock()
+        self._close = weakref.finalize(self, interpreter.close)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another call can be made."""
+        return self._close.alive and self._interpreter.is_running
+
+    def run(self, code: str) -> Execution:
+        """Return what `code` gave; one that had to be ended, or crashed, ends the session.
+
+        Raises:
+            ToolError: when `code` is no text that Python could read.
+        """
+        source = _encoded(code)
+        with self._turn:
+            if not self.is_open:
+                return Execution("", "", 1, Ending.EXITED)
+            execution = self._interpreter.run(source, is_last=False)
+            if execution.ending is not None:
+                self.close()
+            return execution
+
+    def close(self) -> None:
+        """End the interpreter; twice is fine."""
+        self._close()
+
+
+def _encoded(code: str) -> bytes:
+    try:
+        return code.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(
+            f"The code is not valid text: character {error.start} is half of a surrogate pair."
+        ) from error

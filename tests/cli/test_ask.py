@@ -1,0 +1,288 @@
+import json
+from typing import Any
+from unittest.mock import MagicMock, patch
+
+import pytest
+
+from cli_words import Jarvis
+from jarvis_process import run_jarvis
+from openjarvis.config import JarvisConfig
+from openjarvis.core.errors import LLMError, LLMErrorCode
+from openjarvis.testing import ScriptedEngine, calls, says
+
+KEYS = {"content", "turns", "tool_results", "engine", "model", "usage"}
+
+
+def test_the_answer_is_on_stdout_and_the_notice_on_stderr(jarvis: Jarvis) -> None:
+    done = jarvis("ask", "--agent", "orchestrator", "--tools", "calculator", "What is 15% of 340?")
+
+    assert done.exit_code == 0
+    assert float(done.stdout) == 51
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("No language model answered")
+
+
+def test_the_question_may_be_several_words(jarvis: Jarvis) -> None:
+    assert jarvis("ask", "--tools", "calculator", "What", "is", "6", "*", "7?").stdout == "42\n"
+
+
+def test_the_question_may_come_from_standard_input(jarvis: Jarvis) -> None:
+    assert jarvis("ask", "--tools", "calculator", input="What is 6 * 7?\n").stdout == "42\n"
+
+
+@pytest.mark.parametrize("words", [(), ("",), ("  ", "\n")])
+def test_no_question_is_an_error_of_the_command(jarvis: Jarvis, words: tuple[str, ...]) -> None:
+    done = jarvis("ask", *words, input="")
+
+    assert done.exit_code == 2
+    assert "what is the question?" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("question", ["a\udcff", b"a\xff"])
+def test_a_question_that_is_not_text_is_an_error_of_the_command(
+    jarvis: Jarvis, question: str | bytes
+) -> None:
+    done = jarvis("ask", question) if isinstance(question, str) else jarvis("ask", input=question)
+
+    assert done.exit_code == 2
+    assert "The question is not UTF-8 text" in done.stderr
+
+
+def test_json_has_the_documented_keys_without_an_agent_too(jarvis: Jarvis) -> None:
+    answer = json.loads(jarvis("ask", "--json", "hello").stdout)
+
+    assert answer.keys() >= KEYS
+    assert (answer["engine"], answer["model"]) == ("offline", "offline")
+    assert (answer["turns"], answer["tool_results"], answer["denied"]) == (1, [], [])
+
+
+def test_json_tells_every_call(jarvis: Jarvis) -> None:
+    done = jarvis("ask", "--json", "--tools", "calculator", "What is 6 * 7?")
+
+    answer = json.loads(done.stdout)
+    (result,) = answer["tool_results"]
+    assert answer["content"] == "42"
+    assert answer["turns"] == 2
+    assert (result["tool_name"], result["content"], result["success"]) == ("calculator", "42", True)
+    assert (result["outcome"], result["arguments"]) == ("ran", {"expression": "6*7"})
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "nearest"),
+    [
+        ("--tools", "calculater", "calculator"),
+        ("--agent", "orchestrater", "orchestrator"),
+        ("--engine", "ofline", "offline"),
+    ],
+)
+def test_an_unknown_name_is_exit_code_2_and_names_the_nearest(
+    jarvis: Jarvis, option: str, name: str, nearest: str
+) -> None:
+    done = jarvis("ask", option, name, "--json", "hello")
+
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert f"{name!r}. Did you mean {nearest!r}? There are " in done.stderr
+
+
+def test_a_known_engine_that_is_not_ready_is_exit_code_1(jarvis: Jarvis) -> None:
+    done = jarvis("ask", "--engine", "openai", "hello")
+
+    assert done.exit_code == 1
+    assert "'openai' is not ready; 'jarvis engines' shows why" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--temperature", "3"),
+        ("--temperature", "nan"),
+        ("--max-tokens", "0"),
+        ("--max-turns", "0"),
+        ("--max-turns", "many"),
+        ("--approve", "maybe"),
+        ("--allow-dir", "nowhere"),
+        ("--unknown",),
+    ],
+)
+def test_a_wrong_option_is_exit_code_2(jarvis: Jarvis, options: tuple[str, ...]) -> None:
+    done = jarvis("ask", *options, "hello")
+
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "expected" in done.stderr or options[0] in done.stderr
+
+
+def test_a_tool_named_twice_is_one_tool(jarvis: Jarvis) -> None:
+    assert jarvis("ask", "--tools", "calculator, ,calculator", "What is 6*7?").stdout == "42\n"
+
+
+def test_tools_for_an_agent_that_uses_none_are_ignored_with_a_notice(jarvis: Jarvis) -> None:
+    done = jarvis("ask", "--agent", "simple", "--tools", "calculator", "hello")
+
+    assert done.exit_code == 0
+    assert "The agent 'simple' uses no tools; --tools is ignored." in done.stderr
+
+
+def ask_scripted(jarvis: Jarvis, engine: Any, *arguments: str) -> Any:
+    with patch("openjarvis.cli.ask.get_engine", return_value=("scripted", engine)):
+        return jarvis("ask", *arguments)
+
+
+def test_turns_that_run_out_are_exit_code_1(jarvis: Jarvis) -> None:
+    engine = ScriptedEngine([calls("think", thought="1"), calls("think", thought="2")])
+
+    done = ask_scripted(jarvis, engine, "--json", "--tools", "think", "--max-turns", "2", "Ponder.")
+
+    answer = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert answer["max_turns_exceeded"] is True
+    assert [result["outcome"] for result in answer["tool_results"]] == ["ran", "not_run"]
+
+
+def test_the_options_reach_the_engine(jarvis: Jarvis) -> None:
+    engine = ScriptedEngine([says("hi")])
+
+    done = ask_scripted(jarvis, engine, "-m", "big", "-t", "0.1", "--max-tokens", "9", "hello")
+
+    (request,) = engine.requests
+    assert done.stdout == "hi\n"
+    assert request.model == "big"
+    assert (request.options["temperature"], request.options["max_tokens"]) == (0.1, 9)
+
+
+def test_a_model_that_cannot_be_asked_is_a_sentence_and_exit_code_1(jarvis: Jarvis) -> None:
+    refusal = LLMError(LLMErrorCode.UNAUTHORIZED, "the key sk-abcdefghijklmnop123456 is wrong", 401)
+
+    done = ask_scripted(jarvis, ScriptedEngine([refusal]), "hello")
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: LLM_UNAUTHORIZED: the key ")
+    assert "abcdefghijklmnop" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_engine_that_raises_anything_is_a_sentence_and_exit_code_1(jarvis: Jarvis) -> None:
+    engine = MagicMock()
+    engine.generate.side_effect = ZeroDivisionError("inside \x1b[2J")
+
+    done = ask_scripted(jarvis, engine, "hello")
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith(r"Error: ZeroDivisionError: inside \x1b[2J (jarvis --verbose")
+
+
+def test_the_scripted_engine_by_name_is_a_sentence_and_exit_code_1(jarvis: Jarvis) -> None:
+    done = jarvis("ask", "--engine", "scripted", "hello")
+
+    assert done.exit_code == 1
+    assert "The script has 0 turns" in done.stderr
+
+
+def test_callers_may_replace_the_engine_with_a_mock(jarvis: Jarvis) -> None:
+    engine = MagicMock()
+    engine.generate.return_value = {
+        "content": "Hello!",
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+        "model": "mock-model",
+        "finish_reason": "stop",
+    }
+    config = JarvisConfig()
+    config.engine.model = "mock-model"
+
+    with (
+        patch("openjarvis.cli.ask.load_config", return_value=config),
+        patch("openjarvis.cli.ask.get_engine", return_value=("mock", engine)) as get_engine,
+    ):
+        done = jarvis("ask", "-e", "mock", "-m", "m1", "--json", "Hi")
+
+    answer = json.loads(done.stdout)
+    assert get_engine.call_args.args == (config, "mock", "m1")
+    assert (answer["content"], answer["engine"], answer["model"]) == (
+        "Hello!",
+        "mock",
+        "mock-model",
+    )
+    assert answer["usage"]["total_tokens"] == 5
+    assert "tools" not in engine.generate.call_args.kwargs
+
+
+def test_a_mock_may_call_tools(jarvis: Jarvis) -> None:
+    engine = MagicMock()
+    call = {"id": "1", "name": "calculator", "arguments": '{"expression": "6*7"}'}
+    engine.generate.side_effect = [
+        {"content": "", "tool_calls": [call], "finish_reason": "tool_calls"},
+        {"content": "It is 42.", "finish_reason": "stop"},
+    ]
+
+    done = ask_scripted(jarvis, engine, "-m", "m", "--tools", "calculator", "--json", "6*7?")
+
+    answer = json.loads(done.stdout)
+    assert answer["content"] == "It is 42."
+    assert [result["content"] for result in answer["tool_results"]] == ["42"]
+
+
+@pytest.mark.usefixtures("tool_folder")
+class TestApprovals:
+    def test_without_a_terminal_a_call_is_denied_and_listed(self) -> None:
+        done = run_jarvis("ask", "--tools", "erase", "--json", "erase it all")
+
+        answer = json.loads(done.stdout)
+        (denied,) = answer["denied"]
+        assert done.returncode == 0
+        assert answer["tool_results"] == [denied]
+        assert (denied["tool_name"], denied["outcome"]) == ("erase", "denied")
+        assert "there is no terminal to ask on" in denied["content"]
+
+    def test_without_json_the_denial_is_a_notice(self) -> None:
+        done = run_jarvis("ask", "--tools", "erase", "erase it all")
+
+        assert "The call to erase was denied and did not run" in done.stderr
+
+    def test_deny_denies_and_auto_allows(self, jarvis: Jarvis) -> None:
+        denied = jarvis("ask", "--tools", "erase", "--approve", "deny", "erase it all")
+        allowed = jarvis("ask", "--tools", "erase", "--approve", "auto", "erase it all")
+
+        assert "denied" in denied.stdout
+        assert allowed.stdout == "erased\n"
+
+    def test_a_tool_that_needs_none_is_not_asked_about(self, jarvis: Jarvis) -> None:
+        done = jarvis("ask", "--tools", "painted", "--approve", "deny", "paint it")
+
+        assert "red" in done.stdout
+
+
+def test_a_tool_folder_that_was_named_and_is_missing_is_told_and_the_run_goes_on(
+    jarvis: Jarvis,
+) -> None:
+    done = jarvis("ask", "--tools-dir", "nope", "--tools", "calculator", "What is 6*7?")
+
+    assert (done.exit_code, done.stdout) == (0, "42\n")
+    assert "Not usable: nope: there is no such tool folder" in done.stderr
+
+
+def test_an_unknown_tool_says_when_tool_files_were_not_usable(
+    jarvis: Jarvis, tool_folder: Any
+) -> None:
+    done = jarvis("ask", "--tools", "gone", "hello")
+
+    assert done.exit_code == 2
+    assert "Some tool files are not usable; 'jarvis tools list' shows why." in done.stderr
+
+
+def test_file_tools_stay_in_the_working_directory_unless_told(
+    jarvis: Jarvis, tmp_path: Any
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "note.txt").write_text("Buy milk.")
+    engine = [calls("file_read", path=str(tmp_path / "there" / "note.txt")), says("read")]
+    ask = ("--tools", "file_read", "--json", "Read it.")
+
+    inside = ask_scripted(
+        jarvis, ScriptedEngine(engine), "--allow-dir", str(tmp_path / "there"), *ask
+    )
+    outside = ask_scripted(jarvis, ScriptedEngine(engine), *ask)
+
+    assert json.loads(inside.stdout)["tool_results"][0]["content"] == "Buy milk."
+    assert "Access denied" in json.loads(outside.stdout)["tool_results"][0]["content"]
