@@ -10,10 +10,16 @@ from click.testing import CliRunner
 from openai_server import Exchange, OpenAIServer
 from openjarvis.cli.main import cli
 from openjarvis.core.errors import LLMError
-from openjarvis.engine.model_files import local_models, pull
+from openjarvis.engine import model_files
+from openjarvis.engine.model_files import local_models
 
 NAME = "owner/repo/small.gguf"
 BYTES = b"GGUF" + bytes(range(256)) * 5000
+
+
+def pull(name: str, folder: Path, *, hub: str, **options: Any) -> Path:
+    """Fetch from a hub on this machine, which must be allowed by name."""
+    return model_files.pull(name, folder, hub=hub, allowed=[hub.removeprefix("http://")], **options)
 
 
 class Hub:
@@ -124,9 +130,11 @@ def test_the_command_lists_what_is_here(
     served: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENJARVIS_HOME", str(tmp_path))
-    monkeypatch.setattr("openjarvis.engine.model_files.pull.__kwdefaults__", {
-        "hub": at(served, Hub()), "progress": None
-    })  # fmt: skip
+    hub = at(served, Hub())
+    monkeypatch.setattr(
+        "openjarvis.cli.models.pull",
+        lambda name, folder, **options: pull(name, folder, hub=hub, **options),
+    )
 
     pulled = CliRunner().invoke(cli, ["models", "pull", NAME, "--json"])
     listed = CliRunner().invoke(cli, ["models", "list", "--json"])
@@ -139,5 +147,22 @@ def test_the_command_lists_what_is_here(
 def test_the_command_refuses_a_wrong_name_in_a_sentence() -> None:
     done = CliRunner().invoke(cli, ["models", "pull", "nonsense"])
 
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "OWNER/REPO/FILE.gguf" in done.stderr
+
+
+def test_a_hub_may_not_lead_to_this_machine(served: OpenAIServer, tmp_path: Path) -> None:
+    def inward(exchange: Exchange) -> None:
+        exchange.reply(b"", status=302, headers={"Location": "http://127.0.0.1:9/secret"})
+
+    with pytest.raises(LLMError, match="nobody may go") as failed:
+        pull(NAME, tmp_path, hub=at(served, inward))
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+
+
+def test_a_hub_on_this_machine_must_be_allowed(served: OpenAIServer, tmp_path: Path) -> None:
+    with pytest.raises(LLMError, match="nobody may go"):
+        model_files.pull(NAME, tmp_path, hub=at(served, Hub()))
+
+    assert served.listings == []

@@ -5,34 +5,23 @@ The library is imported with the first request, as that takes two seconds.
 
 import json
 from collections.abc import AsyncGenerator, Generator, Iterable
-from threading import Lock
 from typing import Any
 
 from openjarvis.core.errors import LLMError, invalid_request
-from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import UNREADABLE, seconds_to_wait, status_error, transport_error
 from openjarvis.engine.library import load_library, transport_failures
-from openjarvis.engine.per_loop import PerLoop
+from openjarvis.engine.library_client import LibraryClient
 from openjarvis.engine.wire import items, mapping, text
 
 EXTRA = "gemini"
-HEALTH_SECONDS = 2.0
 
 
-class GeminiClient:
-    """Asks Gemini. Any thread and any event loop may use it.
+class GeminiClient(LibraryClient):
+    """Asks Gemini.
 
     A body has `model`, `contents` and `config`, all JSON. Failures that may pass are tried again by
     the library, at most `max_retries` times.
     """
-
-    def __init__(self, endpoint: Endpoint, *, timeout: float, max_retries: int) -> None:
-        self._endpoint = endpoint
-        self._timeout = timeout
-        self._max_retries = max_retries
-        self._lock = Lock()
-        self._client: Any = None
-        self._async_clients: PerLoop[Any] = PerLoop(self._new_client, _aclose)
 
     def complete(self, body: dict[str, Any]) -> Any:
         """Return the whole answer, decoded."""
@@ -84,25 +73,6 @@ class GeminiClient:
         except self._failures() as error:
             raise self._failure(error) from error
 
-    def is_alive(self) -> bool:
-        """Tell, soon, whether the server answers and accepts the key."""
-        hasty = type(self)(self._endpoint, timeout=HEALTH_SECONDS, max_retries=0)
-        try:
-            hasty.models()
-        except LLMError:
-            return False
-        finally:
-            hasty.close()
-        return True
-
-    def close(self) -> None:
-        """Close the connections."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
-        self._async_clients.forget()
-
     def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a body as the library wants it.
 
@@ -120,12 +90,6 @@ class GeminiClient:
             raise invalid_request(f"Gemini cannot be asked for this: {said}") from error
         return {"model": body["model"], "contents": contents, "config": config}
 
-    def _sync_client(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = self._new_client()
-            return self._client
-
     def _new_client(self) -> Any:
         genai = load_library("google.genai", extra=EXTRA)
         # A proxy of the environment could not reach this machine's own servers.
@@ -141,6 +105,12 @@ class GeminiClient:
         )
         key = self._endpoint.usable_key()
         return genai.Client(api_key=key, enterprise=False, http_options=options)
+
+    def _new_async_client(self) -> Any:
+        return self._new_client()
+
+    async def _release(self, client: Any) -> None:
+        await client.aio.aclose()
 
     def _failures(self) -> tuple[type[Exception], ...]:
         errors = load_library("google.genai.errors", extra=EXTRA)
@@ -158,10 +128,6 @@ class GeminiClient:
         if isinstance(error, ValueError) and "not supported in" in str(error):
             return invalid_request(f"Gemini cannot be asked for this: {error}")
         return transport_error(error, server)
-
-
-async def _aclose(client: Any) -> None:
-    await client.aio.aclose()
 
 
 def _plain(answer: Any) -> Any:

@@ -6,22 +6,34 @@ length and its checksum are right.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
+
+import httpcore2
+import httpx2
 
 from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.engine.errors import Server, status_error, transport_error, unavailable
-from openjarvis.engine.library import load_library, transport_failures
+from openjarvis.engine.library import transport_failures
+from openjarvis.safety.network import Deadline, GuardedBackend
+from openjarvis.safety.transport import GuardedTransport
+from openjarvis.safety.urls import BlockedURL, check_url
 
 HUB = "https://huggingface.co"
 MOST_REDIRECTS = 5
 _NAME = re.compile(r"([\w.-]+/[\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
-_TIMEOUT = 30.0
+_SILENCE = 30.0
+_LONGEST = 86_400.0
+_FAILURES: tuple[type[Exception], ...] = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+)
 
 Progress = Callable[[int, int], None]
 """Hears how many bytes are here, and how many there will be."""
@@ -46,8 +58,17 @@ def local_models(folder: Path) -> list[ModelFile]:
     ]
 
 
-def pull(name: str, folder: Path, *, hub: str = HUB, progress: Progress | None = None) -> Path:
+def pull(
+    name: str,
+    folder: Path,
+    *,
+    hub: str = HUB,
+    allowed: Collection[str] = (),
+    progress: Progress | None = None,
+) -> Path:
     """Return the path of the model `OWNER/REPO/FILE.gguf`, fetched unless it is here.
+
+    Only public addresses are connected to, redirects included, and the `host:port`s of `allowed`.
 
     Raises:
         LLMError: `LLM_INVALID_REQUEST` for a name that is none, `LLM_REQUEST_REJECTED` when the hub
@@ -68,8 +89,12 @@ def pull(name: str, folder: Path, *, hub: str = HUB, progress: Progress | None =
     server = Server(hub.removeprefix("https://").removeprefix("http://"))
     url = f"{hub}/{matched[1]}/resolve/main/{quote(matched[2])}"
     try:
-        expected = _fetch(url, part, server, progress or (lambda here, total: None))
-    except transport_failures() as error:
+        expected = _fetch(url, part, _Source(server, allowed), progress or (lambda *_: None))
+    except BlockedURL as error:
+        raise unavailable(
+            f"{server.name} leads where nobody may go: {error}", status=502
+        ) from error
+    except (*_FAILURES, *transport_failures()) as error:
         raise transport_error(error, server) from error
     if expected and _sha256(part) != expected:
         part.unlink()
@@ -82,11 +107,19 @@ def pull(name: str, folder: Path, *, hub: str = HUB, progress: Progress | None =
     return target
 
 
-def _fetch(url: str, part: Path, server: Server, progress: Progress) -> str:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a file comes from, and which places besides public ones may be connected to."""
+
+    server: Server
+    allowed: Collection[str]
+
+
+def _fetch(url: str, part: Path, source: _Source, progress: Progress) -> str:
     """Append what is missing to `part`; return the checksum of the whole, "" when none is told."""
     here = part.stat().st_size if part.is_file() else 0
     checksum = ""
-    with _opened(url, here, server) as (response, told):
+    with _opened(url, here, source) as (response, told):
         checksum = told
         if response.status_code == 416:  # everything had come already
             return checksum
@@ -101,7 +134,7 @@ def _fetch(url: str, part: Path, server: Server, progress: Progress) -> str:
                 progress(here, total)
     if total and here != total:
         raise unavailable(
-            f"{server.name} broke off after {here:,} of {total:,} bytes; the next attempt "
+            f"{source.server.name} broke off after {here:,} of {total:,} bytes; the next attempt "
             "continues.",
             status=502,
         )
@@ -109,36 +142,37 @@ def _fetch(url: str, part: Path, server: Server, progress: Progress) -> str:
 
 
 @contextmanager
-def _opened(url: str, here: int, server: Server) -> Iterator[tuple[Any, str]]:
+def _opened(url: str, here: int, source: _Source) -> Iterator[tuple[httpx2.Response, str]]:
     """Give the answer to a request for the bytes from `here`, and the checksum that was told.
 
     Redirects are followed by hand: the checksum stands in the answer before the last, and none may
     lead from https to http.
     """
-    httpx = load_library("httpx2", extra="local")
     checksum, headers = "", {"Range": f"bytes={here}-"} if here else {}
-    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
+    backend = GuardedBackend(Deadline(_LONGEST), allowed=source.allowed)
+    with httpx2.Client(transport=GuardedTransport(backend), timeout=_SILENCE) as client:
         for _ in range(MOST_REDIRECTS + 1):
+            check_url(url, allowed=source.allowed)
             with client.stream("GET", url, headers=headers) as response:
                 checksum = checksum or _told_checksum(response.headers)
                 if response.is_redirect:
-                    url = _next_url(response, url, server)
+                    url = _next_url(response, url, source.server)
                     continue
                 if response.status_code not in (200, 206, 416):
-                    raise _refusal(response, server)
+                    raise _refusal(response, source.server)
                 yield response, checksum
                 return
-    raise unavailable(f"{server.name} redirects without end.", status=502)
+    raise unavailable(f"{source.server.name} redirects without end.", status=502)
 
 
-def _next_url(response: Any, url: str, server: Server) -> str:
-    target = str(response.next_request.url)
+def _next_url(response: httpx2.Response, url: str, server: Server) -> str:
+    target = urljoin(url, response.headers["location"])
     if url.startswith("https://") and not target.startswith("https://"):
         raise unavailable(f"{server.name} redirects from https to {target[:100]!r}.", status=502)
     return target
 
 
-def _refusal(response: Any, server: Server) -> LLMError:
+def _refusal(response: httpx2.Response, server: Server) -> LLMError:
     said = f"there is no such file, or it needs an account ({response.reason_phrase})"
     return status_error(response.status_code, said, server)
 

@@ -4,36 +4,23 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
-from threading import Lock
 from typing import Any
 
 from openjarvis.core.errors import LLMError
-from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import UNREADABLE, status_error, transport_error
 from openjarvis.engine.library import load_library, transport_failures
-from openjarvis.engine.per_loop import PerLoop
+from openjarvis.engine.library_client import LibraryClient
 
 EXTRA = "ollama"
-HEALTH_SECONDS = 2.0
 FIRST_PAUSE = 0.5
 
 
-class OllamaClient:
-    """Asks one Ollama. Any thread and any event loop may use it.
+class OllamaClient(LibraryClient):
+    """Asks one Ollama.
 
     Failures that may pass are tried again at most `max_retries` times, after a growing pause; a
     stream only before its first piece.
     """
-
-    def __init__(self, endpoint: Endpoint, *, timeout: float, max_retries: int) -> None:
-        self._endpoint = endpoint
-        self._timeout = timeout
-        self._max_retries = max_retries
-        self._lock = Lock()
-        self._client: Any = None
-        self._async_clients: PerLoop[Any] = PerLoop(
-            lambda: self._new_client("AsyncClient"), lambda client: client.close()
-        )
 
     def complete(self, body: dict[str, Any]) -> Any:
         """Return the whole answer, decoded."""
@@ -87,25 +74,6 @@ class OllamaClient:
         listed = self._tried(lambda: self._sync_client().list())
         return [model.model for model in listed.models if model.model]
 
-    def is_alive(self) -> bool:
-        """Tell, soon, whether the server answers."""
-        hasty = type(self)(self._endpoint, timeout=HEALTH_SECONDS, max_retries=0)
-        try:
-            hasty.models()
-        except LLMError:
-            return False
-        finally:
-            hasty.close()
-        return True
-
-    def close(self) -> None:
-        """Close the connections."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
-        self._async_clients.forget()
-
     def _tried(self, call: Callable[[], Any]) -> Any:
         for attempt in range(self._max_retries + 1):
             try:
@@ -134,13 +102,16 @@ class OllamaClient:
             return status_error(status, str(error.error), server)
         return transport_error(error, server)
 
-    def _sync_client(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = self._new_client("Client")
-            return self._client
+    def _new_client(self) -> Any:
+        return self._made("Client")
 
-    def _new_client(self, kind: str) -> Any:
+    def _new_async_client(self) -> Any:
+        return self._made("AsyncClient")
+
+    async def _release(self, client: Any) -> None:
+        await client.close()
+
+    def _made(self, kind: str) -> Any:
         ollama = load_library("ollama", extra=EXTRA)
         made = getattr(ollama, kind)
         # A proxy of the environment could not reach this machine's own servers.
