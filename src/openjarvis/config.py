@@ -29,6 +29,13 @@ class EngineConfig:
     model: str = ""
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)
+    anthropic_base_url: str = ""
+    anthropic_api_key: str = field(default="", repr=False)
+    gemini_base_url: str = ""
+    gemini_api_key: str = field(default="", repr=False)
+    ollama_base_url: str = ""
+    gguf_path: str = ""
+    context_length: int = _between(0, math.inf, 0)
     timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 120.0)
     max_retries: int = _between(0, 100, 2)
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
     "mcp": ("openjarvis.cli.mcp", "Offer tools to MCP hosts; list the servers of others."),
     "channels": ("openjarvis.cli.channels", "List, check and use the channels for messages."),
+    "models": ("openjarvis.cli.models", "List and fetch model files."),
     "schedule": ("openjarvis.cli.schedule", "Have prompts carried out later, once or repeatedly."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
