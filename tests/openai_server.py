@@ -224,9 +224,21 @@ def stream(
     `done`: whether the end mark comes. `cut`: whether the connection breaks instead of ending.
     """
 
+    data = b"".join(map(_event, chunks)) + (b"data: [DONE]\n\n" if done else b"")
+    return streamed(data, piece=piece, cut=cut)
+
+
+def streamed(
+    data: bytes,
+    *,
+    content_type: str = "text/event-stream",
+    piece: int | None = None,
+    cut: bool = False,
+) -> Answer:
+    """Answer with any bytes, in pieces of `piece` bytes; `cut` breaks instead of ending."""
+
     def write(exchange: Exchange) -> None:
-        exchange.start(200, {"Content-Type": "text/event-stream"})
-        data = b"".join(map(_event, chunks)) + (b"data: [DONE]\n\n" if done else b"")
+        exchange.start(200, {"Content-Type": content_type})
         size = piece or len(data)
         for start in range(0, len(data), size):
             exchange.send_chunk(data[start : start + size])

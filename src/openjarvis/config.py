@@ -29,6 +29,13 @@ class EngineConfig:
     model: str = ""
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)
+    anthropic_base_url: str = ""
+    anthropic_api_key: str = field(default="", repr=False)
+    gemini_base_url: str = ""
+    gemini_api_key: str = field(default="", repr=False)
+    ollama_base_url: str = ""
+    gguf_path: str = ""
+    context_length: int = _between(0, math.inf, 0)
     timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 120.0)
     max_retries: int = _between(0, 100, 2)
 
@@ -100,6 +107,55 @@ class AuditConfig:
 
 
 @dataclass
+class McpServerConfig:
+    """`[mcp.servers.NAME]`: an MCP server whose tools may be used as `NAME__tool`.
+
+    A `command` is started and spoken to over stdio; a `url` is called (`transport = "sse"` for
+    servers of the old kind). `${VARIABLE}` is filled in from the environment. `confirm` asks before
+    a tool that is not marked read-only runs. `elicitation` and `sampling` let the server ask the
+    user, through the approver, and the engine.
+    """
+
+    command: str = ""
+    args: list[str] = field(default_factory=list, repr=False)
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = field(default="", repr=False)
+    transport: str = ""
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    oauth: bool = False
+    confirm: bool = True
+    elicitation: bool = False
+    sampling: bool = False
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 60.0)
+    connect_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
+
+
+@dataclass
+class McpConfig:
+    """`[mcp]`: servers, and files with `mcpServers` as other hosts use them."""
+
+    servers: dict[str, McpServerConfig] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ChannelConfig:
+    """`[channels.NAME]`: where messages go, and where they come from.
+
+    `url` is an apprise address; a Telegram one receives too. `listen` is the HOST:PORT of a webhook
+    that takes messages signed with `secret`. `${VARIABLE}` is filled in from the environment.
+    `attempts` is how often a message that was refused is sent.
+    """
+
+    url: str = field(default="", repr=False)
+    listen: str = ""
+    secret: str = field(default="", repr=False)
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 15.0)
+    attempts: int = _between(1, 10, 3)
+
+
+@dataclass
 class SchedulerConfig:
     """`[scheduler]`: where scheduled tasks are kept and how they are run.
 
@@ -126,6 +182,8 @@ class JarvisConfig:
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    mcp: McpConfig = field(default_factory=McpConfig)
+    channels: dict[str, ChannelConfig] = field(default_factory=dict)
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
@@ -208,6 +266,11 @@ class _Reader:
             return self.read(expected, value, place)  # type: ignore[arg-type]
         if expected is float and type(value) is int:
             return float(value)
+        if get_origin(expected) is dict:
+            if not isinstance(value, dict):
+                raise self._wrong(place, "a table", value)
+            inner = get_args(expected)[1]
+            return {key: self._value(inner, item, (*place, key)) for key, item in value.items()}
         if get_origin(expected) is list:
             inner = get_args(expected)[0]
             if not isinstance(value, list) or any(type(item) is not inner for item in value):
@@ -262,10 +325,13 @@ def _word(kind: Any) -> str:
 __all__ = [
     "AgentConfig",
     "AuditConfig",
+    "ChannelConfig",
     "ChatConfig",
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "McpConfig",
+    "McpServerConfig",
     "MemoryConfig",
     "RLMConfig",
     "SchedulerConfig",

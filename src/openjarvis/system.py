@@ -10,6 +10,7 @@ from typing import Any
 import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
+from openjarvis.channels.directory import Channels
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.events import EventBus
@@ -21,6 +22,7 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
+from openjarvis.mcp.servers import SEPARATOR, Server, configured_servers
 from openjarvis.memory.base import MemoryBackend, RetrievalResult
 from openjarvis.memory.lazy import LazyMemory
 from openjarvis.memory.opening import is_started, open_memory
@@ -104,7 +106,32 @@ class System:
             ],
             scheduler=Deferred(lambda: self.task_book),
             config=self.config,
+            mcp=Deferred(lambda: self.mcp) if self.mcp_servers else None,
+            channel=self.channels if self.config.channels else None,
         )
+
+    @cached_property
+    def mcp_servers(self) -> dict[str, Server]:
+        """The MCP servers that are configured, by name.
+
+        Raises:
+            ConfigError: when one cannot be read, or two share a name.
+        """
+        return configured_servers(self.config.mcp)
+
+    @cached_property
+    def mcp(self) -> Any:
+        """The configured MCP servers, as an `openjarvis.mcp.pool.ServerPool`.
+
+        Raises:
+            ConfigError: when the SDK is not installed.
+        """
+        return make_pool(self.mcp_servers, engine=self.engine, model=self.model)
+
+    @cached_property
+    def channels(self) -> Channels:
+        """The configured channels, as one."""
+        return Channels(self.config.channels)
 
     @cached_property
     def task_book(self) -> TaskBook:
@@ -131,7 +158,7 @@ class System:
             UnknownToolError: when a name is no tool's.
             ToolDefinitionError: when two tools share a name, or a tool cannot be made.
         """
-        wanted = list(chosen)
+        wanted = self._with_mcp(list(chosen))
         named = [entry for entry in wanted if isinstance(entry, str)]
         if all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
             return catalog.build(wanted, self.services)
@@ -146,6 +173,18 @@ class System:
             raise UnknownToolError(
                 f"{error} Some tool files are not usable; 'jarvis tools list' shows why."
             ) from error
+
+    def _with_mcp(self, wanted: list[Chosen]) -> list[Chosen]:
+        """Return the choice with the names of MCP servers' tools replaced by those tools."""
+        named = [one for one in wanted if isinstance(one, str) and self._is_of_server(one)]
+        if not named:
+            return wanted
+        own = [one for one in wanted if one not in named]
+        return [*own, *self.mcp.tools(named)]
+
+    def _is_of_server(self, name: str) -> bool:
+        server, separator, _ = name.partition(SEPARATOR)
+        return bool(separator) and server in self.mcp_servers and not ToolRegistry.contains(name)
 
     def executor(
         self, chosen: Iterable[Chosen], approve: Approver | None = None, *, audited: bool = False
@@ -206,6 +245,9 @@ class System:
             self.memory.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
+        for opened in ("mcp", "channels"):
+            if opened in self.__dict__:
+                self.__dict__[opened].close()
         if "task_book" in self.__dict__:
             self.task_book.store.close()
 
@@ -215,6 +257,22 @@ def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> 
     taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
     usual = (Path("agent") / "tools", home() / "tools")
     return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+
+
+def make_pool(servers: dict[str, Server], **options: Any) -> Any:
+    """Return the pool of `servers`; the options are those of `ServerPool`.
+
+    Raises:
+        ConfigError: when the SDK is not installed.
+    """
+    try:
+        # The SDK is an extra, and takes a second to load: only where a server is configured.
+        from openjarvis.mcp.pool import ServerPool
+    except ImportError as error:
+        raise ConfigError(
+            "MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]'."
+        ) from error
+    return ServerPool(servers, home() / "mcp", **options)
 
 
 def open_audit(config: JarvisConfig) -> AuditLog:

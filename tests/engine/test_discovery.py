@@ -35,7 +35,13 @@ class Quiet(InferenceEngine):
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     with EngineRegistry.isolated():
         EngineRegistry.clear()
@@ -232,3 +238,77 @@ def test_looking_for_engines_imports_no_client_library(tmp_path: Path) -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
+
+
+@pytest.fixture
+def every_engine(settings: EngineSettings) -> EngineSettings:
+    for key in ("anthropic", "gemini", "ollama", "llamacpp"):
+        EngineRegistry.register_value(key, Quiet)
+    return settings
+
+
+def test_a_key_in_the_environment_comes_before_a_local_server(
+    every_engine: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "the-key-12345")
+
+    key, _ = get_engine(every_engine) or pytest.fail("no engine")
+
+    assert key == "gemini"
+
+
+def test_a_configured_key_is_as_good(every_engine: EngineSettings) -> None:
+    key, _ = get_engine(replace(every_engine, anthropic_api_key="k")) or pytest.fail("no engine")
+
+    assert key == "anthropic"
+
+
+def test_a_model_file_comes_last_before_offline(
+    every_engine: EngineSettings, nowhere: LocalServer, tmp_path: Path
+) -> None:
+    model = tmp_path / "m.gguf"
+    model.touch()
+    configured = replace(every_engine, gguf_path=str(model), local_servers=(nowhere,))
+
+    assert (get_engine(configured) or pytest.fail("none"))[0] == "llamacpp"
+    model.unlink()
+    assert (get_engine(configured) or pytest.fail("none"))[0] == "offline"
+    assert get_engine(configured, "llamacpp") is None
+
+
+def test_every_engine_says_what_it_lacks(every_engine: EngineSettings) -> None:
+    reasons = {one.key: one.reason for one in engine_statuses(every_engine)}
+
+    assert reasons["anthropic"] == "no API key: set ANTHROPIC_API_KEY"
+    assert reasons["gemini"] == "no API key: set GEMINI_API_KEY"
+    assert reasons["llamacpp"] == "no model file: set gguf_path in [engine]"
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    every_engine: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openjarvis.engine.discovery.is_installed", lambda module: False)
+    configured = replace(every_engine, gemini_api_key="k")
+
+    status = next(one for one in engine_statuses(configured) if one.key == "gemini")
+
+    assert not status.ready
+    assert "pip install 'openjarvis[gemini]'" in status.reason
+    assert get_engine(configured, "gemini") is None
+
+
+def test_ollama_is_spoken_to_by_its_own_interface_where_its_library_is(
+    every_engine: EngineSettings, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = (LocalServer("ollama", "Ollama", server.port),)
+    configured = replace(every_engine, local_servers=local)
+
+    native = (get_engine(configured) or pytest.fail("none"))[1]
+    monkeypatch.setattr("openjarvis.engine.discovery.is_installed", lambda module: False)
+    compatible = (get_engine(configured) or pytest.fail("none"))[1]
+    status = next(one for one in engine_statuses(configured) if one.key == "ollama")
+
+    assert isinstance(native, Quiet)
+    assert isinstance(compatible, OpenAIEngine)
+    assert "OpenAI-compatible" in status.reason
+    compatible.close()

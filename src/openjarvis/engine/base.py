@@ -1,7 +1,7 @@
 """What every engine is: messages in, a reply out, whole or in pieces."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
@@ -15,6 +15,8 @@ class Usage(TypedDict, total=False):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+    cached_tokens: int
+    """Of the prompt: what the provider had read before."""
 
 
 class ReplyCall(TypedDict):
@@ -25,12 +27,23 @@ class ReplyCall(TypedDict):
     arguments: str
 
 
+class ProviderCall(TypedDict):
+    """A call of a tool that the provider ran; `output` is what was told of its result."""
+
+    id: str
+    name: str
+    arguments: str
+    output: str
+
+
 class Reply(TypedDict, total=False):
     """What `generate` returns.
 
     `finish_reason` is `stop`, `tool_calls`, `length` or `content_filter`. `sources` are
-    `{"title", "url"}` of what the answer rests on. `metadata` holds opaque provider parts that go
-    back unchanged with the next request, as the assistant message's `metadata`.
+    `{"title", "url"}` of what the answer rests on. `provider_calls` are calls that the provider
+    made and answered by itself, `cost_usd` the price where the provider tells it. `metadata` holds
+    opaque provider parts that go back unchanged with the next request, as the assistant message's
+    `metadata`.
     """
 
     content: str
@@ -39,6 +52,8 @@ class Reply(TypedDict, total=False):
     finish_reason: str
     tool_calls: list[ReplyCall]
     sources: list[dict[str, str]]
+    provider_calls: list[ProviderCall]
+    cost_usd: float
     metadata: dict[str, Any]
 
 
@@ -60,6 +75,8 @@ class InferenceEngine(ABC):
     engine_id: str = ""
     provider_types: ClassVar[frozenset[str]] = frozenset()
     """The `ProviderTool.provider_type`s that this engine can ask its provider to run."""
+    prices_of: str = ""
+    """Whose prices hold: a provider's id or the URL of its interface; "" where none are known."""
     takes_specs: ClassVar[bool] = False
     """Whether `generate` wants `specs=[ToolSpec, …]` beside the tools' definitions."""
 
@@ -116,6 +133,15 @@ class InferenceEngine(ABC):
         """Return the names of the models that can be asked for."""
         return []
 
+    def check(self, request: Mapping[str, Any]) -> None:
+        """Refuse a request that cannot be made, before anything is sent.
+
+        `request` holds the keywords of `generate`. Engines without such rules accept all.
+
+        Raises:
+            LLMError: `LLM_INVALID_REQUEST`, saying what cannot be asked.
+        """
+
     def health(self) -> bool:
         """Tell whether a request would find somebody to answer it."""
         return True
@@ -130,6 +156,18 @@ def whole(reply: Any) -> Iterator[StreamChunk]:
     if content and isinstance(content, str):
         yield StreamChunk(text=content)
     yield StreamChunk(reply=reply)
+
+
+def usage_of(prompt: int, completion: int, *, total: int = 0, cached: int = 0) -> Usage:
+    """Return counted tokens as a reply holds them."""
+    usage: Usage = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": total or prompt + completion,
+    }
+    if cached:
+        usage["cached_tokens"] = cached
+    return usage
 
 
 def reply_calls(calls: Sequence[ToolCall]) -> list[ReplyCall]:

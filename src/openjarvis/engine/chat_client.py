@@ -1,50 +1,91 @@
-"""The `openai` client, kept ready: raw completions and stream events, failures as `LLMError`.
+"""A client library kept ready: raw completions and stream events, failures as `LLMError`.
 
-The library is imported with the first request, as that takes a third of a second; hence the imports
-inside functions.
+The library is imported with the first request, as that takes a third of a second or more.
 """
 
 import json
 from collections.abc import AsyncGenerator, Generator
+from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.engine.dialect import Dialect
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import llm_error, provider_message
+from openjarvis.engine.library import load_library
 from openjarvis.engine.per_loop import PerLoop
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
 
 CONNECT_TIMEOUT = 5.0
 HEALTH_TIMEOUT = 2.0
 
-_COMPLETIONS, _MODELS = "/chat/completions", "/models"
 _END = object()
-# Without it the client adds the environment's OPENAI_ADMIN_KEY where it finds no other key.
-_BEARER_ONLY: Any = {"security": {"bearer_auth": True}}
 _LACKS_LISTING = frozenset({404, 405})
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A client library, its names and its paths. OpenAI's and Anthropic's are built alike."""
+
+    module: str
+    client: str
+    extra: str
+    completions: str
+    models: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Any:
+        """Return the module, imported.
+
+        Raises:
+            LLMError: `LLM_INVALID_REQUEST` when it is not installed, saying how to.
+        """
+        return load_library(self.module, extra=self.extra)
+
+    def failures(self) -> tuple[type[Exception], ...]:
+        """Return what it raises: errors of its own, and the decoder's for a bad event."""
+        return (getattr(self.load(), f"{self.client}Error"), ValueError, RecursionError)
+
+
+OPENAI = Library(
+    "openai",
+    "OpenAI",
+    "",
+    "/chat/completions",
+    "/models",
+    # Without it the client adds the environment's OPENAI_ADMIN_KEY where it finds no other key.
+    {"security": {"bearer_auth": True}},
+)
+ANTHROPIC = Library("anthropic", "Anthropic", "anthropic", "/v1/messages", "/v1/models")
+
+
 class ChatClient:
-    """Asks one endpoint. Any thread and any event loop may use it.
+    """Asks one endpoint through one library. Any thread and any event loop may use it.
 
     Failures that may pass are tried again by the library, at most `max_retries` times; a field that
     the server refuses is left out from then on (`Dialect`). Every method but `is_alive` raises
     `LLMError` when there is no answer.
     """
 
-    def __init__(self, endpoint: Endpoint, *, timeout: float, max_retries: int) -> None:
+    def __init__(
+        self, library: Library, endpoint: Endpoint, *, timeout: float, max_retries: int
+    ) -> None:
+        self._library = library
         self._endpoint = endpoint
         self._timeout = timeout
         self._max_retries = max_retries
         self._dialect = Dialect()
         self._lock = Lock()
-        self._client: OpenAI | None = None
-        self._async_clients: PerLoop[AsyncOpenAI] = PerLoop(
+        self._client: Any = None
+        self._async_clients: PerLoop[Any] = PerLoop(
             self._new_async_client, lambda client: client.close()
+        )
+
+    def at(self, path: str) -> Self:
+        """Return a client for another path of the same endpoint."""
+        library = replace(self._library, completions=path)
+        return type(self)(
+            library, self._endpoint, timeout=self._timeout, max_retries=self._max_retries
         )
 
     def complete(self, body: dict[str, Any]) -> Any:
@@ -77,8 +118,8 @@ class ChatClient:
         """Return the names of the models that the server lists."""
         client = self._sync_client()
         try:
-            listing = client.get(_MODELS, cast_to=str, options=_BEARER_ONLY)
-        except _failures() as error:
+            listing = client.get(self._library.models, cast_to=str, options=self._library.options)
+        except self._library.failures() as error:
             raise self._failure(error) from error
         listed = self._decoded(listing)
         entries = listed.get("data") if isinstance(listed, dict) else None
@@ -90,14 +131,14 @@ class ChatClient:
 
     def is_alive(self) -> bool:
         """Tell, soon, whether the server answers and accepts the key."""
-        import openai
-
+        unreachable: tuple[type[Exception], ...] = (*self._library.failures(), LLMError)
+        library = self._library.load()
         try:
             client = self._sync_client().with_options(timeout=HEALTH_TIMEOUT, max_retries=0)
-            client.get(_MODELS, cast_to=str, options=_BEARER_ONLY)
-        except openai.APIStatusError as error:
+            client.get(self._library.models, cast_to=str, options=self._library.options)
+        except library.APIStatusError as error:
             return error.status_code in _LACKS_LISTING
-        except (openai.OpenAIError, LLMError):
+        except unreachable:
             return False
         return True
 
@@ -110,53 +151,49 @@ class ChatClient:
         self._async_clients.forget()
 
     def _post(self, body: dict[str, Any], *, stream: bool) -> Any:
-        client = self._sync_client()
-        from openai import Stream
-
+        library, client = self._library.load(), self._sync_client()
         while True:
             sent = self._dialect.adapted(body)
             try:
                 return client.post(
-                    _COMPLETIONS,
+                    self._library.completions,
                     content=_encoded(sent),
                     cast_to=str,
-                    options=_BEARER_ONLY,
+                    options=self._library.options,
                     stream=stream,
-                    stream_cls=Stream[object],
+                    stream_cls=library.Stream[object],
                 )
-            except _failures() as error:
+            except self._library.failures() as error:
                 if not self._taught(error, sent):
                     raise self._failure(error) from error
 
     async def _apost(self, body: dict[str, Any], *, stream: bool) -> Any:
-        client = await self._async_clients.get()
-        from openai import AsyncStream
-
+        library, client = self._library.load(), await self._async_clients.get()
         while True:
             sent = self._dialect.adapted(body)
             try:
                 return await client.post(
-                    _COMPLETIONS,
+                    self._library.completions,
                     content=_encoded(sent),
                     cast_to=str,
-                    options=_BEARER_ONLY,
+                    options=self._library.options,
                     stream=stream,
-                    stream_cls=AsyncStream[object],
+                    stream_cls=library.AsyncStream[object],
                 )
-            except _failures() as error:
+            except self._library.failures() as error:
                 if not self._taught(error, sent):
                     raise self._failure(error) from error
 
     def _next(self, stream: Any) -> Any:
         try:
             return next(stream, _END)
-        except _failures() as error:
+        except self._library.failures() as error:
             raise self._failure(error) from error
 
     async def _anext(self, stream: Any) -> Any:
         try:
             return await anext(stream, _END)
-        except _failures() as error:
+        except self._library.failures() as error:
             raise self._failure(error) from error
 
     def _decoded(self, text: str) -> Any:
@@ -167,39 +204,37 @@ class ChatClient:
 
     def _taught(self, error: Exception, sent: dict[str, Any]) -> bool:
         """Tell whether the failure named a field that the next attempt leaves out."""
-        from openai import APIStatusError
-
-        if not isinstance(error, APIStatusError) or error.status_code not in (400, 422):
+        if getattr(error, "status_code", None) not in (400, 422):
             return False
-        return self._dialect.learns_from(provider_message(error.body) or error.message, sent)
+        return self._dialect.learns_from(
+            provider_message(getattr(error, "body", "")) or str(error), sent
+        )
 
     def _failure(self, error: Exception) -> LLMError:
-        return llm_error(error, self._endpoint.server)
+        return llm_error(error, self._endpoint.server, self._library.load())
 
-    def _sync_client(self) -> "OpenAI":
-        import openai
-
+    def _sync_client(self) -> Any:
+        library = self._library.load()
         with self._lock:
             if self._client is None:
                 # A proxy of the environment could not reach this machine's own servers.
-                http_client = openai.DefaultHttpxClient(trust_env=not self._endpoint.is_local)
-                self._client = openai.OpenAI(**self._options(), http_client=http_client)
+                http_client = library.DefaultHttpxClient(trust_env=not self._endpoint.is_local)
+                made = getattr(library, self._library.client)
+                self._client = made(**self._options(), http_client=http_client)
             return self._client
 
-    def _new_async_client(self) -> "AsyncOpenAI":
-        import openai
-
-        http_client = openai.DefaultAsyncHttpxClient(trust_env=not self._endpoint.is_local)
-        return openai.AsyncOpenAI(**self._options(), http_client=http_client)
+    def _new_async_client(self) -> Any:
+        library = self._library.load()
+        http_client = library.DefaultAsyncHttpxClient(trust_env=not self._endpoint.is_local)
+        made = getattr(library, f"Async{self._library.client}")
+        return made(**self._options(), http_client=http_client)
 
     def _options(self) -> dict[str, Any]:
-        import openai
-
         connect = min(self._timeout, CONNECT_TIMEOUT)
         return {
             "base_url": self._endpoint.base_url,
             "api_key": self._endpoint.usable_key(),
-            "timeout": openai.Timeout(self._timeout, connect=connect),
+            "timeout": self._library.load().Timeout(self._timeout, connect=connect),
             "max_retries": self._max_retries,
         }
 
@@ -211,10 +246,3 @@ def _encoded(body: dict[str, Any]) -> bytes:
         raise invalid_request(f"The request cannot be written as JSON: {error}.") from error
     # Unpaired surrogates (file names, cut emoji) are no characters; no server would take them.
     return text.encode(errors="replace")
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    """Return what the library raises: errors of its own, and the decoder's for a bad event."""
-    import openai
-
-    return (openai.OpenAIError, ValueError, RecursionError)

@@ -38,7 +38,9 @@ def _with_completion_limit(body: Body) -> Body:
 
 
 def _has_reasoning(body: Body) -> bool:
-    return any(field in message for message in body["messages"] for field in REASONING_FIELDS)
+    return any(
+        field in message for message in body.get("messages", ()) for field in REASONING_FIELDS
+    )
 
 
 def _without_reasoning(body: Body) -> Body:

@@ -5,10 +5,12 @@ configured, all at once and within a quarter of a second.
 """
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.engine.base import InferenceEngine
+from openjarvis.engine.library import is_installed, missing
 from openjarvis.engine.probe import Found, is_listening, probe_all
 from openjarvis.engine.settings import OPENAI_URL, EngineSettings, LocalServer
 from openjarvis.safety.secrets import mask_secrets
@@ -16,6 +18,12 @@ from openjarvis.safety.secrets import mask_secrets
 OFFLINE = "offline"
 SHOWN_MODELS = 5
 
+LLAMACPP, OLLAMA = "llamacpp", "ollama"
+_KEYED = ("anthropic", "gemini")
+"""Engines that need a key and a package of their own."""
+_COMPATIBLE = (
+    "asked through its OpenAI-compatible interface; for its own: pip install 'openjarvis[ollama]'"
+)
 _HIDDEN = frozenset({"scripted"})
 """Engines that are never an answer to "which one?"; they can be named."""
 
@@ -33,7 +41,8 @@ class EngineStatus:
 def engine_keys(settings: EngineSettings) -> tuple[str, ...]:
     """Return every key that `get_engine` knows, in the order of preference."""
     registered = [key for key in EngineRegistry.keys() if key != OFFLINE]  # noqa: SIM118 - not a dict
-    ordered = ("openai", *_local_keys(settings), *registered, OFFLINE)
+    keyed = [key for key in _KEYED if key in registered]
+    ordered = ("openai", *keyed, *_local_keys(settings), *registered, OFFLINE)
     return tuple(dict.fromkeys(ordered))
 
 
@@ -72,23 +81,27 @@ def get_engine(
 
 
 def _first_ready(settings: EngineSettings) -> str:
-    if _openai_status(settings).ready:
-        return "openai"
+    for key in ("openai", *_KEYED):
+        if key in engine_keys(settings) and _status(key, settings).ready:
+            return key
     found = zip(_local_keys(settings), probe_all(settings.local_servers), strict=True)
-    return next((key for key, server in found if server.ready), OFFLINE)
+    has_file = EngineRegistry.contains(LLAMACPP) and _llamacpp_status(settings).ready
+    last = LLAMACPP if has_file else OFFLINE
+    return next((key for key, server in found if server.ready), last)
 
 
 def _is_there(key: str, settings: EngineSettings) -> bool:
-    if key == "openai":
-        return _openai_status(settings).ready
     server = _local_server(key, settings)
-    return server is None or is_listening(server)
+    if server is None:
+        return _status(key, settings).ready
+    # Elsewhere than usual is where the user says it is; the first request will tell.
+    return bool(key == OLLAMA and settings.ollama_base_url) or is_listening(server)
 
 
 def _built(key: str, settings: EngineSettings) -> InferenceEngine:
     # The registry imports an engine when it is first asked for; the others need not be loaded.
     server = _local_server(key, settings)
-    if server is not None and not EngineRegistry.contains(key):
+    if server is not None and not _has_own_engine(key):
         made = EngineRegistry.create(
             "openai",
             server.base_url,
@@ -104,9 +117,18 @@ def _built(key: str, settings: EngineSettings) -> InferenceEngine:
     return engine
 
 
+def _has_own_engine(key: str) -> bool:
+    """Tell whether a local server is spoken to otherwise than by OpenAI's interface."""
+    return EngineRegistry.contains(key) and (key != OLLAMA or is_installed(OLLAMA))
+
+
 def _status(key: str, settings: EngineSettings) -> EngineStatus:
     if key == "openai":
         return _openai_status(settings)
+    if key in _KEYED:
+        return _keyed_status(key, settings)
+    if key == LLAMACPP:
+        return _llamacpp_status(settings)
     if key == OFFLINE:
         return EngineStatus(key, True, "always there", "no language model: it only picks tools")
     return EngineStatus(key, True, "registered")
@@ -122,8 +144,31 @@ def _openai_status(settings: EngineSettings) -> EngineStatus:
     return EngineStatus("openai", False, reason)
 
 
+def _keyed_status(key: str, settings: EngineSettings) -> EngineStatus:
+    keys = {"anthropic": settings.key_of_anthropic, "gemini": settings.key_of_gemini}
+    module = {"anthropic": "anthropic", "gemini": "google.genai"}[key]
+    if not keys[key]:
+        return EngineStatus(key, False, f"no API key: set {key.upper()}_API_KEY")
+    if not is_installed(module):
+        return EngineStatus(key, False, f"an API key is set, but: {missing(module, key)}")
+    return EngineStatus(key, True, "an API key is set")
+
+
+def _llamacpp_status(settings: EngineSettings) -> EngineStatus:
+    path = settings.gguf_path
+    if not path:
+        return EngineStatus(LLAMACPP, False, "no model file: set gguf_path in [engine]")
+    if not Path(path).expanduser().is_file():
+        return EngineStatus(LLAMACPP, False, f"gguf_path is no file: {path}")
+    if not is_installed("xllamacpp"):
+        return EngineStatus(LLAMACPP, False, missing("xllamacpp", "local"), path)
+    return EngineStatus(LLAMACPP, True, "a model file is configured", path)
+
+
 def _local_status(key: str, found: Found) -> EngineStatus:
     names = ", ".join(found.models[:SHOWN_MODELS])
+    if key == OLLAMA and found.ready and not is_installed(OLLAMA):
+        found = replace(found, reason=f"{found.reason}; {_COMPATIBLE}")
     more = len(found.models) - SHOWN_MODELS
     return EngineStatus(
         key, found.ready, found.reason, f"{names}, {more} more" if more > 0 else names

@@ -10,7 +10,12 @@ from openjarvis.engine.errors import Server
 NO_KEY = "none"
 """What is sent where no key is wanted; the client library insists on one."""
 
-_NEEDS_KEY = frozenset({"api.openai.com"})
+_KEY_NAMES = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+}
+"""Servers that are known to want a key, and the variable that holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,11 @@ class Endpoint:
         Raises:
             LLMError: `LLM_UNAUTHORIZED` when there is none and the server is known to want one.
         """
-        if not self.api_key and self.host in _NEEDS_KEY:
+        if not self.api_key and self.host in _KEY_NAMES:
             raise LLMError(
                 LLMErrorCode.UNAUTHORIZED,
-                f"There is no API key for {self.host}. Set OPENAI_API_KEY, or configure a key or "
-                "another base URL.",
+                f"There is no API key for {self.host}. Set {_KEY_NAMES[self.host]}, or configure a "
+                "key or another base URL.",
                 401,
             )
         return self.api_key or NO_KEY

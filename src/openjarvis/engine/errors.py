@@ -1,4 +1,4 @@
-"""What the `openai` client raises, in the terms of `LLMError`."""
+"""What client libraries raise, in the terms of `LLMError`."""
 
 import math
 from collections.abc import Mapping
@@ -12,6 +12,8 @@ from openjarvis.safety.secrets import MASK, mask_secrets
 
 MAX_MESSAGE = 1_000
 """Characters of a provider's message that are passed on; some answer with a page of HTML."""
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What client libraries stumble over in a reply that is none."""
 _SHORTEST_KEY = 8
 """A shorter key ("none", "ollama") is no secret, and masking it would hide ordinary words."""
 
@@ -31,26 +33,34 @@ class Server:
         return said if len(said) <= MAX_MESSAGE else f"{said[:MAX_MESSAGE]}…"
 
 
-def llm_error(error: Exception, server: Server) -> LLMError:
+def llm_error(error: Exception, server: Server, library: Any) -> LLMError:
     """Return the `LLMError` that says what `error`, raised while asking `server`, means.
 
-    `error` is one of the `openai` client's or a `ValueError` (a reply that cannot be read).
+    `error` is one of the `library`'s (`openai` or `anthropic`) or a `ValueError` (a reply that
+    cannot be read).
     """
-    import openai  # half a second of imports; whoever has its errors has paid already
-
-    if isinstance(error, openai.APIStatusError):
+    if isinstance(error, library.APIStatusError):
         said = provider_message(error.body) or error.message
         retry_after = seconds_to_wait(error.response.headers)
         return status_error(error.status_code, said, server, retry_after=retry_after)
-    if isinstance(error, openai.APITimeoutError):
+    if isinstance(error, library.APITimeoutError):
         return unavailable(f"{server.name} did not answer in time.", status=504)
-    if isinstance(error, openai.APIConnectionError):
+    if isinstance(error, library.APIConnectionError):
         cause = server.quote(str(error.__cause__ or error))
         return unavailable(f"The connection to {server.name} failed: {cause}")
-    if isinstance(error, openai.APIError):
+    if isinstance(error, library.APIError):
         return reported_error(error.body or error.message, server)
-    said = server.quote(str(error))
-    return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
+    return transport_error(error, server)
+
+
+def transport_error(error: Exception, server: Server) -> LLMError:
+    """Return the error for a connection that failed, or a reply that cannot be read."""
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return unavailable(f"{server.name} did not answer in time.", status=504)
+    said = server.quote(str(error) or type(error).__name__)
+    if isinstance(error, UNREADABLE):
+        return unavailable(f"{server.name} sent a reply that cannot be read: {said}", status=502)
+    return unavailable(f"The connection to {server.name} failed: {said}")
 
 
 def status_error(

@@ -13,8 +13,11 @@ from uuid import uuid4
 
 from openjarvis.core import strict_json
 from openjarvis.core.types import Message, Role, ToolCall
-from openjarvis.engine.base import Reply, ReplyCall, Usage
+from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
+from openjarvis.engine.text_calls import find_text_calls
+from openjarvis.engine.wire import count, kept_parts, mapping, text
+from openjarvis.engine.written_calls import Offered
 
 METADATA_KEY = "openai"
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
@@ -34,22 +37,17 @@ def _chat_message(message: Message, server: Server) -> dict[str, Any]:
     if message.role is Role.TOOL:
         chat["tool_call_id"] = message.tool_call_id or ""
     elif message.name:
-        chat["name"] = _acceptable_name(message.name)
+        chat["name"] = acceptable_name(message.name)
     if message.role is Role.ASSISTANT:
-        kept = _kept_parts(message, server)
-        chat.update(_mapping(kept.get("message")))
+        kept = kept_parts(message, METADATA_KEY, server)
+        chat.update(mapping(kept.get("message")))
         if message.tool_calls:
-            extras = _mapping(kept.get("calls"))
+            extras = mapping(kept.get("calls"))
             chat["content"] = message.content or None
             chat["tool_calls"] = [
-                {**_chat_call(call), **_mapping(extras.get(call.id))} for call in message.tool_calls
+                {**_chat_call(call), **mapping(extras.get(call.id))} for call in message.tool_calls
             ]
     return chat
-
-
-def _kept_parts(message: Message, server: Server) -> Mapping[str, Any]:
-    kept = _mapping(message.metadata.get(METADATA_KEY))
-    return kept if kept.get("server") == server.name else {}
 
 
 def _chat_call(call: ToolCall) -> dict[str, Any]:
@@ -57,18 +55,20 @@ def _chat_call(call: ToolCall) -> dict[str, Any]:
         "id": call.id,
         "type": "function",
         "function": {
-            "name": _acceptable_name(call.name),
-            "arguments": _acceptable_arguments(call.arguments),
+            "name": acceptable_name(call.name),
+            "arguments": acceptable_arguments(call.arguments),
         },
     }
 
 
-def _acceptable_name(name: str) -> str:
+def acceptable_name(name: str) -> str:
+    """Return a name of a history in a form that providers take."""
     # A model that once invented a bad name would end the run: providers refuse such a history.
     return _NOT_IN_NAMES.sub("_", name[:64]) or "unnamed"
 
 
-def _acceptable_arguments(arguments: str) -> str:
+def acceptable_arguments(arguments: str) -> str:
+    """Return the arguments of a call in a history as the text of a JSON object."""
     # Many servers decode the arguments in the history and refuse the request when they cannot.
     if not arguments.strip():
         return "{}"
@@ -91,16 +91,19 @@ def reply_of(
         LLMError: `LLM_UNAVAILABLE` when there is no message in it, or the error that it reports.
     """
     choice = _first_choice(completion, server)
-    message = _mapping(choice.get("message"))
+    message = mapping(choice.get("message"))
     calls, extras = _calls(message.get("tool_calls"), taken_ids)
     reply = Reply(
         content=text_of(message.get("content")) or text_of(message.get("refusal")),
         usage=_usage(completion.get("usage")),
-        model=_text(completion.get("model")) or model,
+        model=text(completion.get("model")) or model,
         finish_reason=finish_reason(choice.get("finish_reason"), has_calls=bool(calls)),
     )
     if calls:
         reply["tool_calls"] = calls
+    cost = mapping(completion.get("usage")).get("cost")
+    if isinstance(cost, float):  # OpenRouter tells it
+        reply["cost_usd"] = cost
     reasoning = {field: message[field] for field in REASONING_FIELDS if message.get(field)}
     if reasoning or extras:
         kept = {"server": server.name, "message": reasoning, "calls": extras}
@@ -114,7 +117,7 @@ def text_of(content: Any) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    return "".join(_text(_mapping(part).get("text")) for part in content)
+    return "".join(text(mapping(part).get("text")) for part in content)
 
 
 def finish_reason(given: Any, *, has_calls: bool) -> str:
@@ -125,6 +128,33 @@ def finish_reason(given: Any, *, has_calls: bool) -> str:
     if given in ("length", "content_filter"):
         return str(given)
     return "tool_calls" if has_calls else "stop"
+
+
+def take_printed_calls(reply: Reply, offered: Offered) -> None:
+    """Turn the calls that a model printed at the end of its text into calls of the reply."""
+    found = find_text_calls(reply["content"], offered)
+    if found is not None:
+        reply["content"] = found.text
+        reply["finish_reason"] = "tool_calls"
+        reply["tool_calls"] = [
+            ReplyCall(id=new_call_id(), name=call.name, arguments=call.arguments)
+            for call in found.calls
+        ]
+
+
+class CallIds:
+    """The ids of a conversation's calls: each is used once."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+
+    def of(self, given: Any) -> str:
+        """Return the id that a server gave a call, or a new one where it is none or is used."""
+        call_id = text(given)
+        if not call_id or call_id in self._taken:
+            call_id = new_call_id()
+        self._taken.add(call_id)
+        return call_id
 
 
 def new_call_id() -> str:
@@ -158,18 +188,15 @@ def _calls(
 ) -> tuple[list[ReplyCall], dict[str, dict[str, Any]]]:
     calls: list[ReplyCall] = []
     extras: dict[str, dict[str, Any]] = {}
-    taken = set(taken_ids)
+    ids = CallIds(taken_ids)
     for entry in given if isinstance(given, list) else ():
-        call = _mapping(entry)
-        function = _mapping(call.get("function"))
-        call_id = _text(call.get("id"))
-        if not call_id or call_id in taken:
-            call_id = new_call_id()
-        taken.add(call_id)
+        call = mapping(entry)
+        function = mapping(call.get("function"))
+        call_id = ids.of(call.get("id"))
         calls.append(
             ReplyCall(
                 id=call_id,
-                name=_text(function.get("name")),
+                name=text(function.get("name")),
                 arguments=arguments_text(function.get("arguments")),
             )
         )
@@ -179,21 +206,11 @@ def _calls(
 
 
 def _usage(given: Any) -> Usage:
-    counted = _mapping(given)
+    counted = mapping(given)
     prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
     if not isinstance(prompt, int) or not isinstance(completion, int):
         return {}
-    total = counted.get("total_tokens")
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": total if isinstance(total, int) else prompt + completion,
-    }
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    cached = mapping(counted.get("prompt_tokens_details")).get("cached_tokens")
+    return usage_of(
+        prompt, completion, total=count(counted.get("total_tokens")), cached=count(cached)
+    )

@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass, field
 
 OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+GEMINI_URL = "https://generativelanguage.googleapis.com"
+OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,35 @@ class EngineSettings:
     """The configured engine; what is empty was not configured.
 
     `default` is the key of the engine to use, `model` the model to ask for. `openai_base_url` and
-    `openai_api_key` fall back on the environment's `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
+    `openai_api_key` fall back on the environment's `OPENAI_BASE_URL` and `OPENAI_API_KEY`, and the
+    others' on theirs. `gguf_path` is a model file that is run in this process; `context_length` the
+    most tokens that a local model is asked to hold, 0 for what it can.
     """
 
     default: str = ""
     model: str = ""
     openai_base_url: str = ""
     openai_api_key: str = field(default="", repr=False)
+    anthropic_base_url: str = ""
+    anthropic_api_key: str = field(default="", repr=False)
+    gemini_base_url: str = ""
+    gemini_api_key: str = field(default="", repr=False)
+    ollama_base_url: str = ""
+    gguf_path: str = ""
+    context_length: int = 0
     timeout_seconds: float = 120.0
     max_retries: int = 2
     local_servers: tuple[LocalServer, ...] = LOCAL_SERVERS
+
+    @property
+    def key_of_anthropic(self) -> str:
+        """The configured key, else the environment's, else ""."""
+        return self.anthropic_api_key or environment("ANTHROPIC_API_KEY")
+
+    @property
+    def key_of_gemini(self) -> str:
+        """The configured key, else the environment's, else ""."""
+        return self.gemini_api_key or environment("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     @property
     def base_url(self) -> str:
@@ -55,11 +77,16 @@ class EngineSettings:
         return self.openai_api_key or environment_api_key()
 
 
+def environment(*names: str) -> str:
+    """Return the first of these variables that is set, or ""."""
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), "")
+
+
 def environment_base_url() -> str:
     """Return `OPENAI_BASE_URL`, or "" when it is not set."""
-    return os.environ.get("OPENAI_BASE_URL", "").strip()
+    return environment("OPENAI_BASE_URL")
 
 
 def environment_api_key() -> str:
     """Return `OPENAI_API_KEY`, or "" when it is not set."""
-    return os.environ.get("OPENAI_API_KEY", "").strip()
+    return environment("OPENAI_API_KEY")

@@ -206,7 +206,7 @@ class ToolExecutor:
         Raises:
             Stopped: when the call is denied.
         """
-        approver = self._approve if trip.run.approve is None else trip.run.approve
+        approver = self._approver_of(trip)
         if approver is None:
             if trip.entry.spec.requires_confirmation:
                 raise denied(trip, NOBODY_TO_ASK)
@@ -218,6 +218,9 @@ class ToolExecutor:
             return None
         trip.asked_seconds = self._approve_timeout
         return approver
+
+    def _approver_of(self, trip: Trip) -> Approver | None:
+        return self._approve if trip.run.approve is None else trip.run.approve
 
     async def _ask_async(self, trip: Trip, approver: Approver) -> None:
         request = request_of(trip)
@@ -303,6 +306,7 @@ class ToolExecutor:
             bus=self._bus,
             progress=(lambda text: hear(call.id, text)) if hear else unheard,
             idempotency_key=f"{run.run_id}:{call.id}",
+            approve=self._approver_of(trip),
         )
 
     def _finish(self, one: "_Begun") -> Performed:

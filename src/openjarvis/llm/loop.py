@@ -8,14 +8,18 @@ from typing import Any, ClassVar
 
 from openjarvis.core.events import EventType
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
+from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.registrar import Performed
 from openjarvis.llm.history import user
+from openjarvis.llm.limits import Spending
 from openjarvis.llm.reply import Turn, read_reply
 from openjarvis.llm.request import Request
 from openjarvis.llm.response import FinishReason, Response, Source
 
 NOT_RUN = "Not run: the steps of this run were used up."
+PROVIDER_PREFIX = "provider:"
+"""What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
 OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
 """The engine's keywords that are about tools."""
@@ -46,7 +50,9 @@ class Conversation:
         self._lead = [Message(Role.SYSTEM, request.system)] if request.system else []
         self.messages = [*self._lead, *request.messages]
         self._response = Response(
-            model=request.model, engine=str(getattr(request.engine, "engine_id", ""))
+            model=request.model,
+            engine=str(getattr(request.engine, "engine_id", "")),
+            spending=Spending(request.limits, str(getattr(request.engine, "prices_of", ""))),
         )
         self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
         self.results: list[ToolResult] = []
@@ -73,10 +79,13 @@ class Conversation:
         response.model = turn.model or response.model
         for kind, tokens in turn.usage.items():
             response.usage[kind] = response.usage.get(kind, 0) + tokens
+        response.spending.add(response.model, turn.usage, turn.cost_usd)
         for source in turn.sources:
             self._sources.setdefault(source.url, source)
         self._name_calls(turn)
         self.messages.append(self._said(turn))
+        for made in turn.provider_calls:
+            self._note_provider_call(made)
         self._publish(EventType.INFERENCE_END, model=response.model, usage=turn.usage)
         return self._next_calls(turn)
 
@@ -89,9 +98,7 @@ class Conversation:
         self._open = turn.calls
         is_allowed = turn.finish_reason is not FinishReason.CONTENT_FILTER
         if is_allowed and most is not None and self._response.steps < most:
-            if turn.correction:
-                self._tell(turn.correction)
-            return turn.calls
+            return self._within_limits(turn)
         self._leave_open(NOT_RUN if most is not None else "Not run.")
         self.ran_out = is_allowed and most is not None
         if self.ran_out and self._last_word:
@@ -99,6 +106,17 @@ class Conversation:
         else:
             self.has_ended = True
         return ()
+
+    def _within_limits(self, turn: Turn) -> Sequence[ToolCall]:
+        """Return the calls of a turn, unless what may be spent is spent."""
+        spent = self._response.spending.why_to_stop()
+        if spent:
+            self._leave_open(spent)
+            self.has_ended = True
+            return ()
+        if turn.correction:
+            self._tell(turn.correction)
+        return turn.calls
 
     def _begin_last_turn(self) -> None:
         self._is_last = True
@@ -186,6 +204,16 @@ class Conversation:
         )
         self._answer(call, record)
         self.results.append(ToolResult(call.name, why, success=False))
+
+    def _note_provider_call(self, made: ProviderCall) -> None:
+        """Record a call that the provider made and answered on its own side."""
+        name, output = f"{PROVIDER_PREFIX}{made['name']}", made["output"]
+        step = self._response.steps
+        record = CallRecord(
+            made["id"], name, made["arguments"], output=output, outcome=Outcome.RAN, step=step
+        )
+        self._response.tool_calls.append(record)
+        self.results.append(ToolResult(name, output))
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self.request.bus is not None:

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.core.strict_json import dumps
 from openjarvis.core.types import ToolCall
+from openjarvis.engine.base import ProviderCall
 from openjarvis.llm.response import FinishReason, Source, finish_reason
 
-_TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
 class Turn(NamedTuple):
@@ -22,6 +23,8 @@ class Turn(NamedTuple):
     usage: dict[str, int]
     model: str
     sources: list[Source]
+    provider_calls: list[ProviderCall]
+    cost_usd: float | None
     metadata: dict[str, Any]
     correction: str = ""
 
@@ -56,7 +59,19 @@ def read_reply(reply: Any) -> Turn:
             for entry in _list(reply.get("sources"))
             if isinstance(entry, dict) and entry.get("url")
         ],
+        [_provider_call(entry) for entry in _list(reply.get("provider_calls"))],
+        _cost(reply.get("cost_usd")),
         metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def _provider_call(entry: Any) -> ProviderCall:
+    given = entry if isinstance(entry, dict) else {}
+    return ProviderCall(
+        id=str(given.get("id") or ""),
+        name=str(given.get("name") or ""),
+        arguments=_arguments(given.get("arguments")),
+        output=str(given.get("output") or ""),
     )
 
 
@@ -84,6 +99,11 @@ def _arguments(given: Any) -> str:
 
 def _usage(usage: dict[str, Any]) -> dict[str, int]:
     return {kind: usage[kind] for kind in _TOKEN_KINDS if type(usage.get(kind)) is int}
+
+
+def _cost(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and value >= 0 else None
 
 
 def _list(value: Any) -> list[Any]:

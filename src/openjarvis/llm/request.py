@@ -7,12 +7,14 @@ from typing import Any, Required, TypedDict
 from openjarvis.core.errors import ToolDefinitionError, invalid_request
 from openjarvis.core.events import EventBus
 from openjarvis.core.types import Message, Role
+from openjarvis.engine.base import InferenceEngine
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.trail import AuditTrail
 from openjarvis.execution.trip import Run
 from openjarvis.llm.defaults import resolve
 from openjarvis.llm.history import sendable
+from openjarvis.llm.limits import Limits
 from openjarvis.toolkit.base import check_name
 from openjarvis.toolkit.provider import ProviderTool
 from openjarvis.toolkit.toolset import AnyTool, ToolSet
@@ -43,6 +45,10 @@ class RequestFields(TypedDict, total=False):
     """0 to 2; 0.7 by default."""
     max_tokens: int
     """The most tokens of one turn; 1024 by default."""
+    max_cost_usd: float | None
+    """The most that the run may cost; checked before each turn after the first."""
+    max_tokens_total: int | None
+    """The most tokens of all turns together; checked before each turn after the first."""
     bus: EventBus | None
     """Where events are published."""
     audit: AuditTrail | None
@@ -68,6 +74,7 @@ class Request:
     run: Run
     options: dict[str, Any] = field(default_factory=dict)
     bus: EventBus | None = None
+    limits: Limits = field(default_factory=Limits)
 
 
 def prepare(
@@ -82,6 +89,8 @@ def prepare(
     context: Any = None,
     temperature: float = 0.7,
     max_tokens: int = 1024,
+    max_cost_usd: float | None = None,
+    max_tokens_total: int | None = None,
     bus: EventBus | None = None,
     audit: AuditTrail | None = None,
     on_progress: Callable[[str, str], None] | None = None,
@@ -100,6 +109,8 @@ def prepare(
     executor = _executor(tools, bus, audit)
     definitions = executor.get_openai_tools()
     engine, model = (engine, model or "") if engine is not None else resolve(model)
+    limits = Limits(max_cost_usd, max_tokens_total)
+    limits.check(engine, model)
     sent: dict[str, Any] = {
         "model": model,
         "temperature": temperature,
@@ -113,9 +124,20 @@ def prepare(
     if executor.provided:
         _refuse_unknown(executor.provided, engine)
         sent["provider_tools"] = executor.provided
+    if isinstance(engine, InferenceEngine):
+        engine.check(sent)
     run = Run(context=context, approve=approve, agent=agent, on_progress=on_progress)
     return Request(
-        engine, model, history, system or "", executor, max_steps, run, options=sent, bus=bus
+        engine,
+        model,
+        history,
+        system or "",
+        executor,
+        max_steps,
+        run,
+        options=sent,
+        bus=bus,
+        limits=limits,
     )
 
 

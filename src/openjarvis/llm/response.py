@@ -6,6 +6,7 @@ from typing import Any
 
 from openjarvis.core.types import Message
 from openjarvis.execution.record import CallRecord
+from openjarvis.llm.limits import Limits, Spending
 
 
 class FinishReason(StrEnum):
@@ -31,7 +32,8 @@ class Response:
 
     `text` is the final answer; with `FinishReason.TOOL_USE` it is not, and the last calls are
     `NOT_RUN`. `steps` counts model turns, `usage` sums their tokens. `messages` is the whole
-    exchange, without the system text, ready to be sent again.
+    exchange, without the system text, ready to be sent again. `spending` is what `cost_usd` is
+    reckoned from, when it is asked for.
     """
 
     text: str = ""
@@ -44,6 +46,12 @@ class Response:
     model: str = ""
     engine: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
+    spending: Spending = field(default_factory=lambda: Spending(Limits()))
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the model turns cost in US dollars; None when it is not known."""
+        return self.spending.cost_usd
 
     def __repr__(self) -> str:
         # Short on purpose: a long exchange in every log line and traceback helps nobody.

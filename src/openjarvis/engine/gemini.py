@@ -1,0 +1,136 @@
+"""The engine for Gemini, through Google's own client (extra `gemini`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from openjarvis.core.errors import invalid_request
+from openjarvis.core.registry import EngineRegistry
+from openjarvis.core.types import Message
+from openjarvis.engine.adapter import AdapterEngine, Client, Exchange, check_limits
+from openjarvis.engine.endpoint import Endpoint
+from openjarvis.engine.errors import Server
+from openjarvis.engine.gemini_client import GeminiClient
+from openjarvis.engine.gemini_messages import GeminiReading, to_contents, to_declarations
+from openjarvis.engine.google_tools import NAMES_IN_ANSWERS, PROVIDER_TYPES
+from openjarvis.engine.settings import GEMINI_URL, EngineSettings, environment
+from openjarvis.toolkit.provider import ProviderTool
+
+_NEVER_MIXES = ("gemini-1", "gemini-2")
+_MIXES_WITH_FLAG = ("gemini-3",)
+
+
+@EngineRegistry.register("gemini")
+class GeminiEngine(AdapterEngine):
+    """Asks Gemini.
+
+    `base_url` and `api_key` are the environment's `GEMINI_BASE_URL` and `GEMINI_API_KEY` (or
+    `GOOGLE_API_KEY`) when they are None. `timeout` is in seconds. Failures that may pass are tried
+    again, at most `max_retries` times. Further arguments of a request (`thinking_config` …) go into
+    Gemini's configuration of the generation.
+
+    Raises:
+        LLMError: `LLM_INVALID_REQUEST` when the URL or the key cannot be one, or a number is out of
+            its range.
+    """
+
+    engine_id = "gemini"
+    prices_of = "google"
+    provider_types: ClassVar[frozenset[str]] = PROVIDER_TYPES
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        model: str = "",
+    ) -> None:
+        check_limits(timeout=timeout, max_retries=max_retries)
+        endpoint = Endpoint(
+            base_url or environment("GEMINI_BASE_URL") or GEMINI_URL,
+            environment("GEMINI_API_KEY", "GOOGLE_API_KEY") if api_key is None else api_key,
+        )
+        client = GeminiClient(endpoint, timeout=timeout, max_retries=max_retries)
+        super().__init__(client, endpoint.server.name, model=model, is_local=endpoint.is_local)
+        self._server = endpoint.server
+
+    @classmethod
+    def from_settings(cls, settings: EngineSettings) -> Self:
+        """Return the engine that the configuration describes."""
+        return cls(
+            settings.gemini_base_url or None,
+            settings.gemini_api_key or None,
+            timeout=settings.timeout_seconds,
+            max_retries=settings.max_retries,
+            model=settings.model,
+        )
+
+    def _exchange(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        temperature: float | None = 0.7,
+        max_tokens: int | None = 1024,
+        tools: list[dict[str, Any]] | None = None,
+        provider_tools: Sequence[ProviderTool] = (),
+        **kw: Any,
+    ) -> Exchange:
+        system, contents = to_contents(messages, self._server)
+        config = {
+            **kw,
+            "systemInstruction": system or None,
+            "temperature": temperature,
+            "maxOutputTokens": max_tokens,
+            "tools": _offered(tools or (), provider_tools) or None,
+            "toolConfig": _mixing(model, bool(tools), provider_tools),
+        }
+        config = {name: value for name, value in config.items() if value is not None}
+        used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
+        names = {NAMES_IN_ANSWERS[tool.provider_type]: tool.name for tool in provider_tools}
+        body = {"model": model, "contents": contents, "config": config}
+        return _Asked(body, self._client, self._server, used_ids, names)
+
+
+def _offered(
+    tools: Sequence[dict[str, Any]], provider_tools: Sequence[ProviderTool]
+) -> list[dict[str, Any]]:
+    own = [{"functionDeclarations": to_declarations(tools)}] if tools else []
+    return [
+        *own,
+        *({NAMES_IN_ANSWERS[tool.provider_type]: tool.options} for tool in provider_tools),
+    ]
+
+
+def _mixing(
+    model: str, has_own: bool, provider_tools: Sequence[ProviderTool]
+) -> dict[str, Any] | None:
+    """Return the tool configuration that own tools beside Google's need, if they need one."""
+    if not has_own or not provider_tools:
+        return None
+    family = model.removeprefix("models/")
+    if family.startswith(_NEVER_MIXES):
+        names = ", ".join(tool.name for tool in provider_tools)
+        raise invalid_request(
+            f"{family} takes either tools that Google runs ({names}) or your own, not both in one "
+            "request. Ask a gemini-3 model, or leave one kind out."
+        )
+    mixes = family.startswith(_MIXES_WITH_FLAG)
+    return {"includeServerSideToolInvocations": True} if mixes else None
+
+
+@dataclass(frozen=True)
+class _Asked(Exchange):
+    body: dict[str, Any]
+    client: Client
+    server: Server
+    used_ids: frozenset[str]
+    names: dict[str, str]
+
+    def streaming_body(self) -> dict[str, Any]:
+        return self.body
+
+    def reading(self) -> GeminiReading:
+        return GeminiReading(self.server, self.body["model"], self.used_ids, self.names)

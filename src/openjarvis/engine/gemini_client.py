@@ -1,0 +1,152 @@
+"""Google's client library kept ready: answers as the JSON of Gemini's interface.
+
+The library is imported with the first request, as that takes two seconds.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Generator, Iterable
+from typing import Any
+
+from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.engine.errors import UNREADABLE, seconds_to_wait, status_error, transport_error
+from openjarvis.engine.library import load_library, transport_failures
+from openjarvis.engine.library_client import LibraryClient
+from openjarvis.engine.wire import items, mapping, text
+
+EXTRA = "gemini"
+
+
+class GeminiClient(LibraryClient):
+    """Asks Gemini.
+
+    A body has `model`, `contents` and `config`, all JSON. Failures that may pass are tried again by
+    the library, at most `max_retries` times.
+    """
+
+    def complete(self, body: dict[str, Any]) -> Any:
+        """Return the whole answer, decoded."""
+        asked, client = self._asked(body), self._sync_client()
+        try:
+            return _plain(client.models.generate_content(**asked))
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    async def acomplete(self, body: dict[str, Any]) -> Any:
+        """Return the whole answer, decoded."""
+        asked, client = self._asked(body), await self._async_clients.get()
+        try:
+            return _plain(await client.aio.models.generate_content(**asked))
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def events(self, body: dict[str, Any]) -> Generator[Any]:
+        """Yield the pieces of a streamed answer; closing it closes the connection."""
+        asked, client = self._asked(body), self._sync_client()
+        try:
+            stream = client.models.generate_content_stream(**asked)
+            try:
+                for piece in stream:
+                    yield _plain(piece)
+            finally:
+                stream.close()
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    async def aevents(self, body: dict[str, Any]) -> AsyncGenerator[Any]:
+        """Yield what `events` yields."""
+        asked, client = self._asked(body), await self._async_clients.get()
+        try:
+            stream = await client.aio.models.generate_content_stream(**asked)
+            try:
+                async for piece in stream:
+                    yield _plain(piece)
+            finally:
+                await stream.aclose()
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def models(self) -> list[str]:
+        """Return the names of the models that can be asked for content."""
+        client = self._sync_client()
+        try:
+            return _names(client.models.list())
+        except self._failures() as error:
+            raise self._failure(error) from error
+
+    def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body as the library wants it.
+
+        JSON, as only there bytes (signatures) may be given in base64.
+        """
+        types = load_library("google.genai.types", extra=EXTRA)
+        try:
+            config = types.GenerateContentConfig.model_validate_json(json.dumps(body["config"]))
+            contents = [
+                types.Content.model_validate_json(json.dumps(content))
+                for content in body["contents"]
+            ]
+        except (TypeError, ValueError) as error:
+            said = " ".join(str(error).split())[:500]
+            raise invalid_request(f"Gemini cannot be asked for this: {said}") from error
+        return {"model": body["model"], "contents": contents, "config": config}
+
+    def _new_client(self) -> Any:
+        genai = load_library("google.genai", extra=EXTRA)
+        # A proxy of the environment could not reach this machine's own servers.
+        transport = {"trust_env": not self._endpoint.is_local}
+        options = genai.types.HttpOptions(
+            base_url=self._endpoint.base_url,
+            timeout=round(self._timeout * 1000),
+            retry_options=genai.types.HttpRetryOptions(
+                attempts=self._max_retries + 1, initial_delay=0.5
+            ),
+            client_args=transport,
+            async_client_args=transport,
+        )
+        key = self._endpoint.usable_key()
+        return genai.Client(api_key=key, enterprise=False, http_options=options)
+
+    def _new_async_client(self) -> Any:
+        return self._new_client()
+
+    async def _release(self, client: Any) -> None:
+        await client.aio.aclose()
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        errors = load_library("google.genai.errors", extra=EXTRA)
+        return (errors.APIError, *UNREADABLE, *transport_failures())
+
+    def _failure(self, error: Exception) -> LLMError:
+        errors = load_library("google.genai.errors", extra=EXTRA)
+        server = self._endpoint.server
+        if isinstance(error, errors.APIError):
+            status = error.code if isinstance(error.code, int) else 502
+            said = error.message or error.status or "no reason was given"
+            wait = seconds_to_wait(getattr(error.response, "headers", None) or {})
+            wait = _retry_delay(error.details) if wait is None else wait
+            return status_error(status, str(said), server, retry_after=wait)
+        if isinstance(error, ValueError) and "not supported in" in str(error):
+            return invalid_request(f"Gemini cannot be asked for this: {error}")
+        return transport_error(error, server)
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer as the JSON it came as."""
+    return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _names(models: Iterable[Any]) -> list[str]:
+    return [
+        model.name.removeprefix("models/")
+        for model in models
+        if model.name and "generateContent" in (model.supported_actions or ["generateContent"])
+    ]
+
+
+def _retry_delay(details: Any) -> float | None:
+    """Return the seconds of a `RetryInfo` in an error's details."""
+    for detail in items(mapping(mapping(details).get("error")).get("details")):
+        delay = text(mapping(detail).get("retryDelay")).removesuffix("s")
+        if delay.replace(".", "", 1).isdecimal():
+            return float(delay)
+    return None

@@ -1,0 +1,333 @@
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import anthropic_server as claude
+from openai_server import Answer, OpenAIServer, endless, soon
+from openjarvis import llm
+from openjarvis.core.types import Message, Role
+from openjarvis.engine import anthropic_tools
+from openjarvis.engine.anthropic import AnthropicEngine
+from openjarvis.engine.settings import EngineSettings
+
+Serve = Callable[..., tuple[OpenAIServer, AnthropicEngine]]
+ASK = [Message(Role.USER, "Rain?")]
+THINKING = {"type": "thinking", "thinking": "Let me look.", "signature": "sig=="}
+HIDDEN = {"type": "redacted_thinking", "data": "opaque"}
+USE = {"type": "tool_use", "id": "toolu_1", "name": "now", "input": {}}
+SEARCH = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "rain oslo"},
+}
+FOUND = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": [
+        {
+            "type": "web_search_result",
+            "url": "https://yr.no",
+            "title": "Yr",
+            "encrypted_content": "abc",
+        }
+    ],
+}
+CITED = {
+    "type": "text",
+    "text": "No rain.",
+    "citations": [
+        {
+            "type": "web_search_result_location",
+            "url": "https://yr.no",
+            "title": "Yr",
+            "encrypted_index": "x",
+            "cited_text": "dry",
+        }
+    ],
+}
+
+
+@llm.tool
+def now() -> str:
+    """Tell the time. Call it when the user asks for it."""
+    return "noon"
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    opened: list[Any] = []
+
+    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, AnthropicEngine]:
+        server = OpenAIServer(*answers).__enter__()
+        url = server.base_url.removesuffix("/v1")
+        engine = AnthropicEngine(url, "test-key-123456", timeout=10.0, **options)
+        opened.append((server, engine))
+        return server, engine
+
+    yield start
+    for server, engine in opened:
+        engine.close()
+        server.__exit__()
+
+
+def said(*blocks: dict[str, Any], stop_reason: str, is_streamed: bool) -> Answer:
+    if is_streamed:
+        return claude.stream(claude.events(*blocks, stop_reason=stop_reason), piece=5)
+    return claude.message(*blocks, stop_reason=stop_reason)
+
+
+def reply_of(engine: AnthropicEngine, *, is_streamed: bool, **request: Any) -> Any:
+    if is_streamed:
+        return list(engine.chunks(ASK, model="m", **request))[-1].reply
+    return engine.generate(ASK, model="m", **request)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_thinking_goes_back_unchanged_with_its_signature(serve: Serve, is_streamed: bool) -> None:
+    server, engine = serve(
+        said(THINKING, HIDDEN, USE, stop_reason="tool_use", is_streamed=is_streamed),
+        said({"type": "text", "text": "Noon."}, stop_reason="end_turn", is_streamed=is_streamed),
+    )
+    request = {
+        "engine": engine,
+        "model": "m",
+        "messages": [llm.user("Time?")],
+        "tools": [now],
+        "max_steps": 3,
+        "engine_options": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+    }
+
+    if is_streamed:
+        with llm.stream(**request) as run:
+            assert "".join(run) == "Noon."
+    else:
+        assert llm.generate(**request).text == "Noon."
+
+    _, assistant, results = server.bodies[1]["messages"]
+    assert assistant["content"] == [THINKING, HIDDEN, USE]
+    assert results["content"] == [
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "noon"}
+    ]
+    assert "temperature" not in server.bodies[0]
+
+
+def test_thinking_does_not_go_to_another_server(serve: Serve) -> None:
+    _, first = serve(claude.message(THINKING, {"type": "text", "text": "Hm."}))
+    other, second = serve(claude.message({"type": "text", "text": "No."}))
+    response = llm.generate(engine=first, model="m", messages=[llm.user("Rain?")])
+
+    llm.generate(engine=second, model="m", messages=[*response.messages, llm.user("Sure?")])
+
+    assert "sig==" not in json.dumps(other.bodies[0])
+    assert other.bodies[0]["messages"][1]["content"] == [{"type": "text", "text": "Hm."}]
+
+
+def test_a_rewritten_answer_is_sent_as_rewritten(serve: Serve) -> None:
+    server, engine = serve(
+        claude.message(THINKING, {"type": "text", "text": "Hm."}),
+        claude.message({"type": "text", "text": "No."}),
+    )
+    response = llm.generate(engine=engine, model="m", messages=[llm.user("Rain?")])
+    response.messages[-1].content = "Edited."
+
+    llm.generate(engine=engine, model="m", messages=[*response.messages, llm.user("Sure?")])
+
+    assert server.bodies[1]["messages"][1]["content"] == [{"type": "text", "text": "Edited."}]
+
+
+def test_results_of_parallel_calls_are_one_turn_and_failures_are_marked(serve: Serve) -> None:
+    @llm.tool
+    def broken() -> str:
+        """Fail. Call it never."""
+        raise llm.ToolError("closed")
+
+    server, engine = serve(
+        claude.message(USE, {**USE, "id": "toolu_2", "name": "broken"}, stop_reason="tool_use"),
+        claude.message({"type": "text", "text": "Noon."}),
+    )
+
+    llm.generate(
+        engine=engine, model="m", messages=[llm.user("Time?")], tools=[now, broken], max_steps=2
+    )
+
+    results = server.bodies[1]["messages"][-1]["content"]
+    assert [one["tool_use_id"] for one in results] == ["toolu_1", "toolu_2"]
+    assert [one.get("is_error", False) for one in results] == [False, True]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_search_by_the_provider_is_told_with_query_and_sources(
+    serve: Serve, is_streamed: bool
+) -> None:
+    server, engine = serve(
+        said(SEARCH, FOUND, CITED, stop_reason="end_turn", is_streamed=is_streamed),
+        claude.message({"type": "text", "text": "Yes."}),
+    )
+    tool = anthropic_tools.web_search(max_uses=2, allowed_domains=["yr.no"])
+    request = {"engine": engine, "model": "m", "messages": ASK, "tools": [now, tool]}
+
+    if is_streamed:
+        with llm.stream(**request) as run:
+            assert "".join(run) == "No rain."
+        response = run.response
+    else:
+        response = llm.generate(**request)
+
+    assert response.sources == [llm.Source("Yr", "https://yr.no")]
+    [record] = response.tool_calls
+    assert (record.name, record.input) == ("provider:web_search", '{"query": "rain oslo"}')
+    assert (record.outcome, record.output) == ("ran", "https://yr.no")
+    assert server.bodies[0]["tools"][1] == {
+        "type": "web_search_20250305",
+        "name": "web_search",
+        "max_uses": 2,
+        "allowed_domains": ["yr.no"],
+    }
+    llm.generate(engine=engine, model="m", messages=[*response.messages, llm.user("Sure?")])
+    assert server.bodies[1]["messages"][1]["content"] == [SEARCH, FOUND, CITED]
+
+
+def test_cached_tokens_are_part_of_the_prompt(serve: Serve) -> None:
+    counted = {
+        "input_tokens": 5,
+        "output_tokens": 3,
+        "cache_read_input_tokens": 90,
+        "cache_creation_input_tokens": 10,
+    }
+    _, engine = serve(claude.message({"type": "text", "text": "No."}, usage=counted))
+
+    assert engine.generate(ASK, model="m")["usage"] == {
+        "prompt_tokens": 105,
+        "completion_tokens": 3,
+        "total_tokens": 108,
+        "cached_tokens": 90,
+    }
+
+
+def test_too_many_requests_tell_when_to_come_back(serve: Serve) -> None:
+    _, engine = serve(claude.refusal(429, "slow down", **{"Retry-After": "7"}), max_retries=0)
+
+    with pytest.raises(llm.LLMError, match="slow down") as failed:
+        engine.generate(ASK, model="m")
+
+    assert failed.value.code == "LLM_RATE_LIMITED"
+    assert failed.value.retry_after == 7.0
+
+
+def test_overload_is_tried_again_and_then_unavailable(serve: Serve) -> None:
+    server, engine = serve(soon(529, "Overloaded"), soon(529, "Overloaded"), max_retries=1)
+
+    with pytest.raises(llm.LLMError, match="Overloaded") as failed:
+        engine.generate(ASK, model="m")
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+    assert len(server.requests) == 2
+
+
+def test_an_overload_in_mid_stream_is_unavailable(serve: Serve) -> None:
+    begun = claude.events({"type": "text", "text": "No"})[:4]
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    _, engine = serve(claude.stream([*begun, error]), max_retries=0)
+
+    with pytest.raises(llm.LLMError, match="Overloaded") as failed:
+        list(engine.chunks(ASK, model="m"))
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+
+
+def test_a_refusal_is_content_that_was_filtered(serve: Serve) -> None:
+    _, engine = serve(claude.message(stop_reason="refusal"))
+
+    response = llm.generate(engine=engine, model="m", messages=ASK)
+
+    assert response.finish_reason is llm.FinishReason.CONTENT_FILTER
+
+
+@pytest.mark.parametrize("written", ["", "{", '{"city": "Os'])
+def test_a_call_that_was_cut_off_stays_as_it_was_written(serve: Serve, written: str) -> None:
+    cut = {**USE, "input": written}
+    _, engine = serve(claude.stream(claude.events(cut, stop_reason="max_tokens")))
+
+    reply = reply_of(engine, is_streamed=True)
+
+    assert reply["finish_reason"] == "length"
+    assert reply["tool_calls"][0]["arguments"] == (written or "{}")
+
+
+def test_leaving_a_stream_closes_the_connection(serve: Serve) -> None:
+    delta = {"type": "text_delta", "text": "la"}
+    server, engine = serve(endless({"type": "content_block_delta", "index": 0, "delta": delta}))
+
+    # The server writes `data:` without an event's name, which Anthropic's client passes over.
+    stream = engine._client.events({"model": "m", "messages": [], "stream": True})
+    stream.close()
+    engine.close()
+
+    assert server.hung_up.wait(10) or server.requests == []
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
+def test_a_schema_that_claude_does_not_take_is_refused_before_it_is_sent(
+    serve: Serve, keyword: str
+) -> None:
+    server, engine = serve()
+    schema = {keyword: [{"type": "object"}]}
+    tools = [{"type": "function", "function": {"name": "odd", "parameters": schema}}]
+
+    with pytest.raises(llm.LLMError, match=f"'odd'.*parameters, '{keyword}'") as failed:
+        engine.generate(ASK, model="m", tools=tools)
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"
+    assert server.requests == []
+
+
+def test_a_temperature_above_one_is_one(serve: Serve) -> None:
+    server, engine = serve(claude.message({"type": "text", "text": "No."}))
+
+    engine.generate(ASK, model="m", temperature=1.8, max_tokens=5)
+
+    assert server.bodies[0]["temperature"] == 1.0
+    assert server.bodies[0]["max_tokens"] == 5
+    assert server.requests[0].path == "/v1/messages"
+
+
+def test_settings_make_an_engine(serve: Serve) -> None:
+    server, _ = serve(claude.message({"type": "text", "text": "No."}))
+    settings = EngineSettings(
+        model="chosen",
+        anthropic_base_url=server.base_url.removesuffix("/v1"),
+        anthropic_api_key="the-key-123456",
+    )
+    engine = AnthropicEngine.from_settings(settings)
+
+    assert engine.generate(ASK)["content"] == "No."
+    assert server.bodies[0]["model"] == "chosen"
+    assert "the-key-123456" in str(server.requests[0].headers)
+    assert engine.list_models() == ["test-model"]
+    assert engine.health()
+    engine.close()
+
+
+def test_no_key_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    engine = AnthropicEngine()
+
+    with pytest.raises(llm.LLMError, match="Set ANTHROPIC_API_KEY") as failed:
+        engine.generate(ASK, model="m")
+
+    assert failed.value.code == "LLM_UNAUTHORIZED"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"max_uses": 0}, {"max_uses": True}, {"allowed_domains": ["a"], "blocked_domains": ["b"]}],
+)
+def test_options_that_cannot_be_are_refused_where_the_tool_is_made(options: Any) -> None:
+    with pytest.raises(llm.LLMError) as failed:
+        anthropic_tools.web_search(**options)
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"

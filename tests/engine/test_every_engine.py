@@ -1,0 +1,214 @@
+"""Every engine through the loop, against a server that speaks its provider's wire format."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import anthropic_server
+import conformance
+import gemini_server
+import ollama_server
+import openai_server
+from conformance import SCENARIOS, WAYS, Turn, Way, check, scripted
+from openai_server import Answer, OpenAIServer, call, completion, delta, fragment
+from openjarvis import llm
+from openjarvis.engine.anthropic import AnthropicEngine
+from openjarvis.engine.base import InferenceEngine
+from openjarvis.engine.gemini import GeminiEngine
+from openjarvis.engine.ollama import OllamaEngine
+from openjarvis.engine.openai import OpenAIEngine
+
+
+def say_openai(turn: Turn, *, is_streamed: bool) -> Answer:
+    reason = {"stop": "stop", "length": "length", "filtered": "content_filter"}[turn.finish]
+    if not is_streamed:
+        calls = [call(name, text, call_id=f"c{at}") for at, (name, text) in enumerate(turn.calls)]
+        return completion(turn.text, tool_calls=calls or None, finish_reason=reason)
+    fragments = [
+        piece
+        for at, (name, text) in enumerate(turn.calls)
+        for piece in (
+            fragment("", index=at, call_id=f"c{at}", name=name),
+            *(fragment(letter, index=at) for letter in text),
+        )
+    ]
+    letters = [delta(content=letter) for letter in turn.text]
+    return openai_server.stream(*letters, *fragments, delta(reason), openai_server.USAGE, piece=7)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """An engine, and how its server says turns and refusals."""
+
+    engine: Callable[..., InferenceEngine]
+    say: Callable[..., Answer]
+    refusal: Callable[..., Answer]
+    path: str = ""
+    first: tuple[Answer, ...] = ()
+    """What the server says before the first turn."""
+
+
+SPOKEN = {
+    "openai": Spoken(OpenAIEngine, say_openai, openai_server.refusal, "/v1"),
+    "anthropic": Spoken(AnthropicEngine, anthropic_server.say, anthropic_server.refusal),
+    "gemini": Spoken(GeminiEngine, gemini_server.say, gemini_server.refusal),
+    "ollama": Spoken(
+        OllamaEngine,
+        ollama_server.say,
+        ollama_server.refusal,
+        first=(ollama_server.shown("tools"),),
+    ),
+}
+
+UNFILTERED = {"ollama"}
+
+Serve = Callable[..., tuple[OpenAIServer, InferenceEngine]]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    opened: list[Any] = []
+
+    def start(key: str, *answers: Answer, **options: Any) -> tuple[OpenAIServer, InferenceEngine]:
+        server = OpenAIServer(*SPOKEN[key].first, *answers).__enter__()
+        url = server.base_url.removesuffix("/v1") + SPOKEN[key].path
+        engine = SPOKEN[key].engine(url, api_key="test-key-123456", timeout=10.0, **options)
+        opened.append((server, engine))
+        return server, engine
+
+    yield start
+    for server, engine in opened:
+        engine.close()
+        server.__exit__()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("key", SPOKEN)
+def test_the_loop_ends_the_same(serve: Serve, key: str, name: str, way: Way) -> None:
+    scenario = SCENARIOS[name]
+    if scenario.finish is llm.FinishReason.CONTENT_FILTER and key in UNFILTERED:
+        pytest.skip(f"{key} filters nothing")
+    is_streamed = way in (conformance.stream, conformance.astream)
+    turns = [SPOKEN[key].say(turn, is_streamed=is_streamed) for turn in scenario.turns]
+    server, engine = serve(key, *turns)
+
+    heard, response = way(engine, scenario)
+
+    check(scenario, heard, response)
+    assert response.engine == key
+    assert response.usage["completion_tokens"] == 3 * response.steps
+    told = json.dumps(server.bodies[-1], ensure_ascii=False)
+    assert [text for text in (*scenario.heard, "Be brief.", "Rain?") if text not in told] == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_script_ends_the_same(name: str, way: Way) -> None:
+    engine = scripted(SCENARIOS[name].turns)
+
+    heard, response = way(engine, SCENARIOS[name])
+
+    check(SCENARIOS[name], heard, response)
+    engine.assert_exhausted()
+
+
+FAILURES = {
+    400: "LLM_REQUEST_REJECTED",
+    401: "LLM_UNAUTHORIZED",
+    429: "LLM_RATE_LIMITED",
+    503: "LLM_UNAVAILABLE",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("key", SPOKEN)
+def test_a_refusal_reaches_the_caller(serve: Serve, key: str, status: int, way: Way) -> None:
+    server, engine = serve(key, SPOKEN[key].refusal(status, "because of this"), max_retries=0)
+
+    with pytest.raises(llm.LLMError, match="because of this") as failed:
+        way(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == FAILURES[status]
+    assert failed.value.status == status
+    assert failed.value.retryable is (status in (429, 503))
+    assert len(server.requests) == len(SPOKEN[key].first) + 1
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_what_is_rejected_is_not_tried_again(serve: Serve, key: str) -> None:
+    server, engine = serve(key, SPOKEN[key].refusal(400, "no such thing"), max_retries=3)
+
+    with pytest.raises(llm.LLMError, match="no such thing"):
+        conformance.generate(engine, SCENARIOS["no call"])
+
+    assert len(server.requests) == len(SPOKEN[key].first) + 1
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_what_may_pass_is_tried_again(serve: Serve, key: str) -> None:
+    said = SPOKEN[key].say(Turn("No rain."), is_streamed=False)
+    server, engine = serve(key, SPOKEN[key].refusal(503, "overloaded"), said, max_retries=1)
+
+    heard, _ = conformance.generate(engine, SCENARIOS["no call"])
+
+    assert heard == "No rain."
+    assert len(server.requests) == len(SPOKEN[key].first) + 2
+
+
+@pytest.mark.parametrize("way", [conformance.stream, conformance.astream])
+@pytest.mark.parametrize("key", SPOKEN)
+def test_a_stream_that_breaks_off_is_no_answer(serve: Serve, key: str, way: Way) -> None:
+    whole = SPOKEN[key].say(Turn("No rain at all."), is_streamed=True)
+    _, engine = serve(key, cut_short(whole), max_retries=0)
+
+    with pytest.raises(llm.LLMError) as failed:
+        way(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+    assert failed.value.retryable
+
+
+def cut_short(whole: Answer) -> Answer:
+    """Return the same answer with the connection closed half-way, in good order."""
+
+    def write(exchange: Any) -> None:
+        pieces: list[bytes] = []
+        send, exchange.send_chunk = exchange.send_chunk, pieces.append
+        whole(exchange)
+        exchange.send_chunk = send
+        for piece in pieces[: len(pieces) // 2]:
+            send(piece)
+        send(b"")
+
+    return write
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("key", SPOKEN)
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"null", b"<html>", b'{"error": 3}', b"\xff"])
+def test_nonsense_is_no_answer(serve: Serve, key: str, body: bytes, way: Way) -> None:
+    is_streamed = way in (conformance.stream, conformance.astream)
+    said = openai_server.streamed(b"data: " + body + b"\n\n")
+    _, engine = serve(key, said if is_streamed else openai_server.raw(body), max_retries=0)
+
+    with pytest.raises(llm.LLMError) as failed:
+        way(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_nobody_listening_is_unavailable(key: str) -> None:
+    engine = SPOKEN[key].engine("http://127.0.0.1:9", api_key="k" * 10, max_retries=0)
+
+    with pytest.raises(llm.LLMError, match=r"127\.0\.0\.1:9") as failed:
+        conformance.generate(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+    assert not engine.health()
+    engine.close()
