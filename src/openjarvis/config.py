@@ -52,6 +52,25 @@ class AgentConfig:
 
 
 @dataclass
+class RLMConfig:
+    """`[rlm]`: how the agent for long texts asks its sub-models and runs its code."""
+
+    sub_model: str = ""
+    max_queries: int = _between(0, math.inf, 50)
+    max_depth: int = _between(1, 10, 1)
+    code_seconds: float = _between(0.001, _LONGEST_WAIT, 60.0)
+    allow_unsandboxed: bool = False
+
+
+@dataclass
+class ChatConfig:
+    """`[chat]`: how `jarvis chat` starts, and whether it keeps what was typed."""
+
+    tools: list[str] = field(default_factory=list)
+    history: bool = True
+
+
+@dataclass
 class ToolsConfig:
     """`[tools]`: where tools come from and what they may touch.
 
@@ -88,6 +107,55 @@ class AuditConfig:
 
 
 @dataclass
+class McpServerConfig:
+    """`[mcp.servers.NAME]`: an MCP server whose tools may be used as `NAME__tool`.
+
+    A `command` is started and spoken to over stdio; a `url` is called (`transport = "sse"` for
+    servers of the old kind). `${VARIABLE}` is filled in from the environment. `confirm` asks before
+    a tool that is not marked read-only runs. `elicitation` and `sampling` let the server ask the
+    user, through the approver, and the engine.
+    """
+
+    command: str = ""
+    args: list[str] = field(default_factory=list, repr=False)
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+    cwd: str = ""
+    url: str = field(default="", repr=False)
+    transport: str = ""
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    oauth: bool = False
+    confirm: bool = True
+    elicitation: bool = False
+    sampling: bool = False
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 60.0)
+    connect_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
+
+
+@dataclass
+class McpConfig:
+    """`[mcp]`: servers, and files with `mcpServers` as other hosts use them."""
+
+    servers: dict[str, McpServerConfig] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ChannelConfig:
+    """`[channels.NAME]`: where messages go, and where they come from.
+
+    `url` is an apprise address; a Telegram one receives too. `listen` is the HOST:PORT of a webhook
+    that takes messages signed with `secret`. `${VARIABLE}` is filled in from the environment.
+    `attempts` is how often a message that was refused is sent.
+    """
+
+    url: str = field(default="", repr=False)
+    listen: str = ""
+    secret: str = field(default="", repr=False)
+    timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 15.0)
+    attempts: int = _between(1, 10, 3)
+
+
+@dataclass
 class SchedulerConfig:
     """`[scheduler]`: where scheduled tasks are kept and how they are run.
 
@@ -109,9 +177,13 @@ class JarvisConfig:
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
+    rlm: RLMConfig = field(default_factory=RLMConfig)
+    chat: ChatConfig = field(default_factory=ChatConfig)
     tools: ToolsConfig = field(default_factory=ToolsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     audit: AuditConfig = field(default_factory=AuditConfig)
+    mcp: McpConfig = field(default_factory=McpConfig)
+    channels: dict[str, ChannelConfig] = field(default_factory=dict)
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     raw: dict[str, Any] = field(default_factory=dict, repr=False, metadata=_NOT_A_KEY)
     path: Path | None = field(default=None, metadata=_NOT_A_KEY)
@@ -194,6 +266,11 @@ class _Reader:
             return self.read(expected, value, place)  # type: ignore[arg-type]
         if expected is float and type(value) is int:
             return float(value)
+        if get_origin(expected) is dict:
+            if not isinstance(value, dict):
+                raise self._wrong(place, "a table", value)
+            inner = get_args(expected)[1]
+            return {key: self._value(inner, item, (*place, key)) for key, item in value.items()}
         if get_origin(expected) is list:
             inner = get_args(expected)[0]
             if not isinstance(value, list) or any(type(item) is not inner for item in value):
@@ -248,10 +325,15 @@ def _word(kind: Any) -> str:
 __all__ = [
     "AgentConfig",
     "AuditConfig",
+    "ChannelConfig",
+    "ChatConfig",
     "ConfigError",
     "EngineConfig",
     "JarvisConfig",
+    "McpConfig",
+    "McpServerConfig",
     "MemoryConfig",
+    "RLMConfig",
     "SchedulerConfig",
     "ToolsConfig",
     "config_path",

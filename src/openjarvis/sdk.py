@@ -19,7 +19,7 @@ from openjarvis.llm.defaults import engine_settings
 from openjarvis.memory.base import MemoryBackend
 from openjarvis.scheduler.scheduler import TaskScheduler
 from openjarvis.scheduling import task_scheduler
-from openjarvis.system import System, get_engine
+from openjarvis.system import System, agent_class, get_engine
 from openjarvis.tools.catalog import Chosen
 
 
@@ -91,6 +91,7 @@ class Jarvis:
         context: bool = True,
         approve: Approver | None = None,
         history: AgentContext | None = None,
+        document: str | Path = "",
     ) -> dict[str, Any]:
         """Return the answer with what led to it.
 
@@ -98,9 +99,11 @@ class Jarvis:
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
         `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
         orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
-        knows of the query, where a memory is configured.
+        knows of the query, where a memory is configured. `document` is a long text, or the `Path`
+        of one, for the agent `rlm` (the default when there is one).
 
         Raises:
+            ValueError: when the agent works on no document.
             LLMError: when the model cannot be asked.
             UnknownToolError: when a name is no tool's.
             UnknownAgentError: when there is no such agent.
@@ -108,7 +111,9 @@ class Jarvis:
         if isinstance(tools, str):
             raise TypeError(f"tools={tools!r}: expected a list of names, e.g. [{tools!r}].")
         chosen = list(tools or ())
-        key = agent or ("orchestrator" if chosen else "simple")
+        key = agent or ("rlm" if document else "orchestrator" if chosen else "simple")
+        if document and not agent_class(key).takes_document:
+            raise ValueError(f"The agent {key!r} works on no document; use 'rlm'.")
         made = self._system.agent(
             key,
             tools=chosen,
@@ -120,14 +125,19 @@ class Jarvis:
         )
         given = history or AgentContext()
         recalled = self._system.recall(query) if context else []
-        result = made.run(query, replace(given, memory_results=[*given.memory_results, *recalled]))
+        filled = replace(
+            given,
+            memory_results=[*given.memory_results, *recalled],
+            document=document or given.document,
+        )
+        result = made.run(query, filled)
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
             "model": result.metadata.get("model") or model or self._system.model,
             "engine": self._system.engine_key,
         }
-        if agent or chosen:
+        if agent or chosen or document:
             answer |= {"agent": key, **_with_tools(result)}
         return answer
 

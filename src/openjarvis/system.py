@@ -10,6 +10,7 @@ from typing import Any
 import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
+from openjarvis.channels.directory import Channels
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.events import EventBus
@@ -21,6 +22,7 @@ from openjarvis.execution.approval import Approver
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
+from openjarvis.mcp.servers import SEPARATOR, Server, configured_servers
 from openjarvis.memory.base import MemoryBackend, RetrievalResult
 from openjarvis.memory.lazy import LazyMemory
 from openjarvis.memory.opening import is_started, open_memory
@@ -104,7 +106,32 @@ class System:
             ],
             scheduler=Deferred(lambda: self.task_book),
             config=self.config,
+            mcp=Deferred(lambda: self.mcp) if self.mcp_servers else None,
+            channel=self.channels if self.config.channels else None,
         )
+
+    @cached_property
+    def mcp_servers(self) -> dict[str, Server]:
+        """The MCP servers that are configured, by name.
+
+        Raises:
+            ConfigError: when one cannot be read, or two share a name.
+        """
+        return configured_servers(self.config.mcp)
+
+    @cached_property
+    def mcp(self) -> Any:
+        """The configured MCP servers, as an `openjarvis.mcp.pool.ServerPool`.
+
+        Raises:
+            ConfigError: when the SDK is not installed.
+        """
+        return make_pool(self.mcp_servers, engine=self.engine, model=self.model)
+
+    @cached_property
+    def channels(self) -> Channels:
+        """The configured channels, as one."""
+        return Channels(self.config.channels)
 
     @cached_property
     def task_book(self) -> TaskBook:
@@ -131,7 +158,7 @@ class System:
             UnknownToolError: when a name is no tool's.
             ToolDefinitionError: when two tools share a name, or a tool cannot be made.
         """
-        wanted = list(chosen)
+        wanted = self._with_mcp(list(chosen))
         named = [entry for entry in wanted if isinstance(entry, str)]
         if all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
             return catalog.build(wanted, self.services)
@@ -147,8 +174,25 @@ class System:
                 f"{error} Some tool files are not usable; 'jarvis tools list' shows why."
             ) from error
 
-    def executor(self, chosen: Iterable[Chosen], approve: Approver | None = None) -> ToolExecutor:
-        """Return an executor of the chosen tools, as configured."""
+    def _with_mcp(self, wanted: list[Chosen]) -> list[Chosen]:
+        """Return the choice with the names of MCP servers' tools replaced by those tools."""
+        named = [one for one in wanted if isinstance(one, str) and self._is_of_server(one)]
+        if not named:
+            return wanted
+        own = [one for one in wanted if one not in named]
+        return [*own, *self.mcp.tools(named)]
+
+    def _is_of_server(self, name: str) -> bool:
+        server, separator, _ = name.partition(SEPARATOR)
+        return bool(separator) and server in self.mcp_servers and not ToolRegistry.contains(name)
+
+    def executor(
+        self, chosen: Iterable[Chosen], approve: Approver | None = None, *, audited: bool = False
+    ) -> ToolExecutor:
+        """Return an executor of the chosen tools, as configured.
+
+        Its calls are audited where there are tools, or `audited` says that some will be added.
+        """
         tools, settings = self.tools(chosen), self.config.tools
         return ToolExecutor(
             tools,
@@ -157,7 +201,7 @@ class System:
             default_timeout=settings.default_timeout_seconds,
             max_result_chars=settings.max_result_chars,
             mask_errors=settings.mask_errors,
-            audit=self.audit if len(tools) else None,
+            audit=self.audit if audited or len(tools) else None,
         )
 
     def agent(
@@ -175,18 +219,19 @@ class System:
             UnknownAgentError: when there is no such agent.
         """
         kind = agent_class(key)
-        settings = self.config.agent
+        settings, section = self.config.agent, getattr(kind, "settings", "")
         defaults = {
             "max_turns": settings.max_turns,
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
             "system_prompt": settings.system_prompt,
+            **(vars(getattr(self.config, section)) if section else {}),
         }
         wanted = {name: value for name, value in options.items() if value is not None}
         made: BaseAgent = kind(
             self.engine,
             model or self.model,
-            tools=self.executor(tools, approve),
+            tools=self.executor(_completed(tools, kind), approve, audited=bool(section)),
             bus=self.bus,
             **_accepted(kind, {**defaults, **wanted}),
         )
@@ -200,6 +245,9 @@ class System:
             self.memory.close()
         if "audit" in self.__dict__ and self.audit is not None:
             self.audit.close()
+        for opened in ("mcp", "channels"):
+            if opened in self.__dict__:
+                self.__dict__[opened].close()
         if "task_book" in self.__dict__:
             self.task_book.store.close()
 
@@ -209,6 +257,22 @@ def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> 
     taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
     usual = (Path("agent") / "tools", home() / "tools")
     return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+
+
+def make_pool(servers: dict[str, Server], **options: Any) -> Any:
+    """Return the pool of `servers`; the options are those of `ServerPool`.
+
+    Raises:
+        ConfigError: when the SDK is not installed.
+    """
+    try:
+        # The SDK is an extra, and takes a second to load: only where a server is configured.
+        from openjarvis.mcp.pool import ServerPool
+    except ImportError as error:
+        raise ConfigError(
+            "MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]'."
+        ) from error
+    return ServerPool(servers, home() / "mcp", **options)
 
 
 def open_audit(config: JarvisConfig) -> AuditLog:
@@ -237,6 +301,17 @@ def agent_class(key: str) -> type[BaseAgent]:
         raise UnknownAgentError(unknown_name("agent", key, AgentRegistry.keys()))
     kind: type[BaseAgent] = AgentRegistry.get(key)
     return kind
+
+
+def _completed(chosen: Iterable[Chosen], kind: type[BaseAgent]) -> list[Chosen]:
+    """Return the chosen tools with those that an agent cannot work without."""
+    wanted = list(chosen)
+    names = [entry if isinstance(entry, str) else _name_of(entry) for entry in wanted]
+    return wanted + [name for name in getattr(kind, "own_tools", ()) if name not in names]
+
+
+def _name_of(tool: Any) -> str:
+    return str(getattr(getattr(tool, "spec", tool), "name", ""))
 
 
 def _accepted(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,15 @@ def test_a_good_installation_is_exit_code_0(jarvis: Jarvis, tmp_path: Path) -> N
 
     lines = done.stdout.splitlines()
     assert done.exit_code == 0
-    assert [line[:4] for line in lines] == ["ok  "] * 6
+    assert [line[:4] for line in lines] == ["ok  "] * 8
     assert [line[6:].split(":")[0] for line in lines] == [
         "python",
         "config",
         "engine",
         "tools",
         "sandbox",
+        "mcp",
+        "channels",
         "audit",
     ]
     assert str(tmp_path / "openjarvis-home" / "config.toml") in lines[1]

@@ -37,8 +37,9 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    fenced = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    for language, text in fenced.findall(page.read_text("utf-8")):
+    # A longer fence may hold others.
+    fenced = re.compile(r"^(```+)(\w+)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
+    for _, language, text in fenced.findall(page.read_text("utf-8")):
         yield Block(language, text)
 
 
@@ -47,6 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "notes.txt").write_text("Buy milk.\n")
     (tmp_path / "typo.toml").write_text('[engine]\nmodle = "x"\n')
     monkeypatch.setenv("OPENJARVIS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     with ToolRegistry.isolated(), EngineRegistry.isolated():  # pages register theirs
         yield tmp_path
@@ -74,14 +76,11 @@ def run_python(code: str, names: dict[str, Any], page: Path) -> str:
 
 
 def run_console(text: str) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         if command.startswith(INSTALLS):
             continue
-        done = subprocess.run(
-            command, shell=True, capture_output=True, text=True, env=environment, timeout=60
-        )
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
         if expected:
             assert expected in (done.stdout, done.stderr), done
         else:

@@ -875,3 +875,25 @@ def test_the_definitions_are_those_of_the_tools_in_their_order() -> None:
             "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
         },
     }
+
+
+def test_an_executor_of_other_tools_keeps_the_settings_and_nothing_else() -> None:
+    @tool
+    def first() -> str:
+        """Be the first."""
+        return "x" * 500
+
+    @tool
+    def second() -> str:
+        """Be the second."""
+        return "y" * 500
+
+    before = ToolExecutor([first], approve=lambda request: True, max_result_chars=100)
+
+    after = before.having([second])
+
+    assert [kept.spec.name for kept in after.tools] == ["second"]
+    assert [kept.spec.name for kept in before.tools] == ["first"]
+    assert "characters cut" in after.execute(ToolCall("1", "second", "")).content
+    assert "Available: second." in after.execute(ToolCall("2", "first", "")).content
+    assert "Available: first." in before.execute(ToolCall("3", "second", "")).content

@@ -471,3 +471,98 @@ def test_a_temporary_folder_that_cannot_be_had_is_a_sentence(
     else:
         with pytest.raises(SandboxRefused, match="The sandbox did not start: "):
             sandbox(isolation).run("1")
+
+
+class TestAConnectedSession:
+    @pytest.mark.parametrize("isolation", EVERY_WAY)
+    def test_asks_its_parent_while_it_runs(self, isolation: Isolation) -> None:
+        session = sandbox(isolation).open()
+
+        session.connect("ask", str.upper)
+        execution = session.run("print(ask('one'))\nask('two')")
+
+        assert execution.stdout == "ONE\n'TWO'\n"
+        session.close()
+
+    def test_takes_a_long_text_by_a_name(self) -> None:
+        session = sandbox(detect()).open()
+
+        defined = session.define("text", "é\n" * 5_000_000)
+
+        assert (defined.returncode, defined.ending) == (0, None)
+        assert session.run("len(text), text[-2:]").stdout == "(10000000, 'é\\n')\n"
+        session.close()
+
+    def test_does_not_count_its_parents_time(self) -> None:
+        session = sandbox(detect(), timeout_seconds=1).open()
+
+        def slow(question: str) -> str:
+            threading.Event().wait(1.5)
+            return question
+
+        session.connect("ask", slow)
+
+        assert session.run("ask('x')").stdout == "'x'\n"
+        session.close()
+
+    def test_counts_its_own_time_between_questions(self) -> None:
+        session = sandbox(detect(), timeout_seconds=1).open()
+        session.connect("ask", str.upper)
+
+        execution = session.run("while True: ask('x')")
+
+        assert execution.ending is Ending.TIMED_OUT
+
+    def test_asks_as_often_as_it_likes(self) -> None:
+        session = sandbox(detect()).open()
+        session.connect("ask", str.upper)
+
+        execution = session.run(
+            "answers = [ask('x' * n) for n in range(200)]\nsum(map(len, answers))"
+        )
+
+        assert execution.stdout == f"{sum(range(200))}\n"
+        session.close()
+
+    def test_is_ended_by_an_answer_that_raises(self) -> None:
+        session = sandbox(detect()).open()
+
+        def fail(question: str) -> str:
+            raise ValueError(question)
+
+        session.connect("ask", fail)
+        with pytest.raises(ValueError, match="why"):
+            session.run("ask('why')")
+
+        assert not session.is_open
+        session.close()
+
+    @pytest.mark.parametrize(
+        ("code", "ending"),
+        [
+            ("ask('x' * (17 << 20))", Ending.FLOODED),
+            ("import os\nos.write(FD, b'ask x\\n')\nwhile True: pass", Ending.CRASHED),
+            ("import os\nos.write(FD, b'ask 99999999999999\\n')\nwhile True: pass", Ending.CRASHED),
+            ("import os\nos.write(FD, b'ask 9\\nhalf')\nos._exit(0)", Ending.CRASHED),
+            ("import os\nos.write(FD, b'ask 9\\nhalf')\nwhile True: pass", Ending.TIMED_OUT),
+        ],
+    )
+    def test_is_ended_when_it_breaks_the_protocol(self, code: str, ending: Ending) -> None:
+        session = sandbox(detect(), timeout_seconds=3).open()
+        session.connect("ask", str.upper)
+        find = "FD = ask.__self__._fd"
+
+        session.run(find)
+        execution = session.run(code)
+
+        assert execution.ending is ending
+
+    def test_without_an_answerer_a_question_is_a_breach(self) -> None:
+        session = sandbox(detect()).open()
+
+        execution = session.run(
+            "import os\nfor fd in range(60, 80):\n"
+            "    try: os.write(fd, b'ask 1\\nx')\n    except OSError: pass\n"
+        )
+
+        assert execution.ending is Ending.CRASHED

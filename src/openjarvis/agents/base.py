@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
 from openjarvis.core.events import EventBus, EventType
@@ -10,11 +11,8 @@ from openjarvis.core.types import ToolResult
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import CallRecord
-from openjarvis.llm.generate import converse
 from openjarvis.llm.history import user
-from openjarvis.llm.loop import Conversation
-from openjarvis.llm.request import Tools, prepare
-from openjarvis.llm.response import FinishReason, Response
+from openjarvis.llm.request import Request, Tools, prepare
 
 
 @dataclass(slots=True)
@@ -22,13 +20,15 @@ class AgentContext:
     """What an agent is given beside the input.
 
     `conversation` is the history so far; `memory_results` are passages with `content` and `source`
-    that may help; `metadata["context"]` reaches tools and the approver.
+    that may help; `metadata["context"]` reaches tools and the approver. `document` is a long text,
+    or the file that holds it, for the agents that work on one.
     """
 
     conversation: History = field(default_factory=History)
     tools: list[str] = field(default_factory=list)
     memory_results: list[Any] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    document: str | Path = ""
 
 
 @dataclass(slots=True)
@@ -36,8 +36,9 @@ class AgentResult:
     """What an agent answered.
 
     `tool_results` are in the order of the calls and match `tool_calls`, their records, one to one.
-    `turns` counts model turns. `metadata` has `usage`, and `max_turns_exceeded` when the turns ran
-    out before an answer.
+    `turns` counts model turns, `max_turns` at the most. `metadata` has `usage`, and
+    `max_turns_exceeded` when the turns ran out before an answer: `content` is then what the model
+    said when it was asked once more, without tools.
     """
 
     content: str
@@ -56,6 +57,12 @@ class BaseAgent(ABC):
 
     agent_id: ClassVar[str] = ""
     uses_tools: ClassVar[bool] = True
+    own_tools: ClassVar[tuple[str, ...]] = ()
+    """Tools, by name, that a system adds to those chosen: the agent cannot work without them."""
+    settings: ClassVar[str] = ""
+    """The section of the configuration whose values are options of the constructor."""
+    takes_document: ClassVar[bool] = False
+    """Whether it works on `AgentContext.document`."""
 
     def __init__(
         self,
@@ -102,19 +109,21 @@ class BaseAgent(ABC):
     def answer(self, text: str, context: AgentContext) -> AgentResult:
         """Return the answer to `text`; `run` tells the bus about it."""
 
-    def _converse(
+    def _request(
         self,
         text: str,
         context: AgentContext,
         *,
         tools: Tools | ToolExecutor,
         max_steps: int | None,
-    ) -> AgentResult:
-        """Return what the one loop makes of `text`."""
-        request = prepare(
+        protocol: str = "",
+        model: str = "",
+    ) -> Request:
+        """Return the request for `text`; `protocol` is what the model is told of how to answer."""
+        return prepare(
             engine=self._engine,
-            model=self._model,
-            system=self._system(context),
+            model=model or self._model,
+            system=self._system(context, protocol),
             messages=[*context.conversation.messages, user(text)],
             tools=tools,
             max_steps=max_steps,
@@ -125,30 +134,15 @@ class BaseAgent(ABC):
             bus=self._bus,
             agent=self.agent_id,
         )
-        conversation = Conversation(request)
-        return _result(converse(conversation), conversation.results)
 
-    def _system(self, context: AgentContext) -> str:
+    def _system(self, context: AgentContext, protocol: str) -> str:
         passages = [
             f"[Source: {getattr(entry, 'source', '') or 'memory'}] {entry.content}"
             for entry in context.memory_results
         ]
-        if not passages:
-            return self._system_prompt
-        return "\n\n".join(filter(None, [self._system_prompt, "Context:", *passages]))
+        parts = [self._system_prompt, protocol, *(["Context:", *passages] if passages else [])]
+        return "\n\n".join(part for part in parts if part)
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self._bus is not None:
             self._bus.publish(event_type, {"agent": self.agent_id, **data})
-
-
-def _result(response: Response, tool_results: list[ToolResult]) -> AgentResult:
-    metadata: dict[str, Any] = {
-        "usage": response.usage,
-        "model": response.model,
-        "finish_reason": response.finish_reason.value,
-        "messages": response.messages,
-    }
-    if response.finish_reason is FinishReason.TOOL_USE:
-        metadata["max_turns_exceeded"] = True
-    return AgentResult(response.text, tool_results, response.steps, metadata, response.tool_calls)

@@ -1,30 +1,39 @@
 """The agent that lets a model call functions, turn by turn."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from openjarvis.agents.base import AgentContext, AgentResult, BaseAgent
+from openjarvis.agents.base import AgentContext
+from openjarvis.agents.keyword_protocol import STRUCTURED
+from openjarvis.agents.prompts import build_system_prompt
+from openjarvis.agents.tool_agent import ToolAgent
 from openjarvis.core.registry import AgentRegistry
+from openjarvis.llm.loop import Conversation
 
-NO_ANSWER = "No final answer within {turns} turns."
+MODES = ("function_calling", "structured")
 
 
 @AgentRegistry.register("orchestrator")
-class OrchestratorAgent(BaseAgent):
+class OrchestratorAgent(ToolAgent):
     """Function calling: the calls of a turn run in parallel, until the model answers.
 
-    When the turns run out first, `metadata["max_turns_exceeded"]` is True and the last calls have
-    not run.
+    With `mode="structured"` the model writes `THOUGHT:`, `TOOL:`, `INPUT:` and `FINAL_ANSWER:`
+    instead, one tool a turn: for models that cannot call functions.
+
+    Raises:
+        ValueError: when `mode` is neither.
     """
 
     agent_id = "orchestrator"
 
-    def __init__(self, engine: Any, model: str, *, mode: str = "function_calling", **options: Any):
-        if mode != "function_calling":
-            raise ValueError(f"mode={mode!r}: expected 'function_calling'.")
+    def __init__(self, engine: Any, model: str, *, mode: str = MODES[0], **options: Any) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode={mode!r}: expected {' or '.join(map(repr, MODES))}.")
         super().__init__(engine, model, **options)
+        self._mode = mode
 
-    def answer(self, text: str, context: AgentContext) -> AgentResult:
-        result = self._converse(text, context, tools=self._executor, max_steps=self._max_turns)
-        if result.metadata.get("max_turns_exceeded") and not result.content:
-            result.content = NO_ANSWER.format(turns=result.turns)
-        return result
+    def begin(self, text: str, context: AgentContext) -> AbstractContextManager[Conversation]:
+        if self._mode == "function_calling":
+            return nullcontext(self._calling(text, context))
+        prompt = build_system_prompt(tools=self._executor.tools)
+        return nullcontext(self._writing(text, context, STRUCTURED, prompt))

@@ -1,6 +1,7 @@
 """`jarvis ask`: one question, one answer."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -32,6 +33,13 @@ from openjarvis.system import UnknownAgentError, agent_class, get_engine
 @click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
 @click.option("--max-turns", type=click.IntRange(min=1), help="The most turns of the model.")
+@click.option(
+    "-f",
+    "--file",
+    "document",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A text of up to 50 MB to work on, with the agent rlm.",
+)
 @click.option("--no-context", is_flag=True, help="Do not add what the memory knows of it.")
 @approve_option
 @allow_dir_option
@@ -46,6 +54,7 @@ def ask(
     approve: str,
     allowed_dirs: tuple[str, ...],
     tool_dirs: tuple[str, ...],
+    document: Path | None,
     no_context: bool,
     as_json: bool,
     **numbers: Any,
@@ -56,14 +65,16 @@ def ask(
     """
     question = _question(query)
     config = load_config()
-    agent = agent or config.agent.default or None
+    agent = agent or (None if document else config.agent.default) or None
     chosen = split_names(tools)
     try:
         if agent and not agent_class(agent).uses_tools and chosen:
             notice(f"The agent {agent!r} uses no tools; --tools is ignored.")
+        if agent and document and not agent_class(agent).takes_document:
+            raise Failure(f"The agent {agent!r} works on no --file; use --agent rlm.", 2)
     except UnknownAgentError as error:
         raise Failure(str(error), 2) from error
-    key, built = _engine(config, engine, model)
+    key, built = find_engine(config, engine, model)
     keep_stdout_for_results()
     with Jarvis(
         config,
@@ -81,6 +92,7 @@ def ask(
             tools=chosen,
             context=not no_context,
             approve=approver(approve),
+            document=document or "",
             **numbers,
         )
     if key == OFFLINE:
@@ -104,7 +116,12 @@ def _question(words: tuple[str, ...]) -> str:
     return question
 
 
-def _engine(config: JarvisConfig, key: str | None, model: str | None) -> tuple[str, Any]:
+def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tuple[str, Any]:
+    """Return the engine of this key, by default the first that is ready, with its key.
+
+    Raises:
+        Failure: when it is not there; the text names the nearest, or where to see why.
+    """
     found = get_engine(config, key, model)
     if found is None:
         raise not_there(config, key)

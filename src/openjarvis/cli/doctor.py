@@ -8,12 +8,14 @@ from typing import NamedTuple
 import click
 
 from openjarvis._version import __version__
+from openjarvis.channels.directory import Channels
 from openjarvis.cli.options import json_option
 from openjarvis.cli.render import keep_stdout_for_results, show, show_json
 from openjarvis.config import config_path, load_config
 from openjarvis.core.errors import ConfigError
 from openjarvis.engine.discovery import OFFLINE, engine_statuses
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.mcp.servers import configured_servers
 from openjarvis.sandbox import report
 from openjarvis.sandbox.isolation import SandboxRefused
 from openjarvis.sandbox.isolation import detect as isolation_of_this_machine
@@ -40,7 +42,7 @@ def doctor(sandbox: bool, as_json: bool) -> None:
         return
     checks = [_python(), _looked_at(_config)]
     if checks[-1].passed:  # the others read it
-        checks += map(_looked_at, (_engine, _tools, _sandbox, _audit))
+        checks += map(_looked_at, (_engine, _tools, _sandbox, _mcp, _channels, _audit))
     if as_json:
         show_json([check._asdict() for check in checks])
     else:
@@ -81,6 +83,16 @@ def _tools() -> Check:
     found = f"{len(catalog.names())} built in, {len(report.tools)} dropped in"
     problems = "; ".join(map(str, report.problems))
     return Check("tools", not problems, f"{found}. {problems}" if problems else found)
+
+
+def _mcp() -> Check:
+    servers = configured_servers(load_config().mcp)
+    return Check("mcp", True, f"{len(servers)} servers; 'jarvis mcp list' shows how they stand")
+
+
+def _channels() -> Check:
+    names = Channels(load_config().channels).list_channels()
+    return Check("channels", True, f"{len(names)}; 'jarvis channels status' checks them")
 
 
 def _sandbox() -> Check:

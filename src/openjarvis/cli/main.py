@@ -7,13 +7,17 @@ import click
 
 from openjarvis._version import __version__
 from openjarvis.cli.lazy import LazyGroup
+from openjarvis.cli.render import notice_warnings_of
 
 COMMANDS = {
     "ask": ("openjarvis.cli.ask", "Ask a question, with or without tools."),
+    "chat": ("openjarvis.cli.chat", "Talk with a model, turn by turn."),
     "tools": ("openjarvis.cli.tools", "List, show, run and check tools."),
     "memory": ("openjarvis.cli.memory", "Add texts to the memory, search them, index files."),
     "engines": ("openjarvis.cli.engines", "Show the engines, each ready or why not."),
     "models": ("openjarvis.cli.models", "List and fetch model files."),
+    "mcp": ("openjarvis.cli.mcp", "Offer tools to MCP hosts; list the servers of others."),
+    "channels": ("openjarvis.cli.channels", "List, check and use the channels for messages."),
     "schedule": ("openjarvis.cli.schedule", "Have prompts carried out later, once or repeatedly."),
     "audit": ("openjarvis.cli.audit", "Show the calls that were recorded."),
     "doctor": ("openjarvis.cli.doctor", "Check this installation."),
@@ -30,6 +34,7 @@ def cli(verbose: bool) -> None:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(message)s")
     else:
         logging.getLogger("openjarvis").addHandler(logging.NullHandler())
+        notice_warnings_of("openjarvis.mcp")
 
 
 def main() -> None:

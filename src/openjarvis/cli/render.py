@@ -1,6 +1,7 @@
 """What commands print: results on stdout, notices on stderr, plain when piped."""
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,20 @@ def show_json(value: Any) -> None:
 def notice(text: str) -> None:
     """Print a remark on stderr."""
     click.echo(plain(text), err=True)
+
+
+class _Noticed(logging.Handler):
+    """Tells the user on stderr what a part warns of."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        notice(record.getMessage())
+
+
+def notice_warnings_of(logger_name: str) -> None:
+    """Print on stderr what the logger of this name warns of, from now on."""
+    logger = logging.getLogger(logger_name)
+    if not any(isinstance(handler, _Noticed) for handler in logger.handlers):
+        logger.addHandler(_Noticed(logging.WARNING))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

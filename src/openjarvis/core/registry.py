@@ -182,5 +182,9 @@ class ModelRegistry(Registry):
     """What is known of models, by model name."""
 
 
+class ChannelRegistry(Registry):
+    """Channel classes by the scheme of the address they are for."""
+
+
 class MemoryRegistry(Registry):
     """Memory backend classes by key."""

@@ -7,6 +7,7 @@ that a model writes or a tool does raises out of it; every stop answers with a `
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from openjarvis.execution.registrar import Performed, Registrar
 from openjarvis.execution.stops import denied, late, request_of
 from openjarvis.execution.trail import AuditTrail
 from openjarvis.execution.trip import Run, Stopped, Trip
-from openjarvis.toolkit.base import ToolSpec
+from openjarvis.toolkit.base import Tool, ToolSpec
 from openjarvis.toolkit.context import ToolContext, unheard
 from openjarvis.toolkit.provider import ProviderTool
 from openjarvis.toolkit.toolset import AnyTool, ToolSet
@@ -70,14 +71,8 @@ class ToolExecutor:
         audit: AuditTrail | None = None,
         max_parallel: int = 32,
     ) -> None:
-        chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
-        self._entries = {
-            tool.spec.name: Entry(tool, default_timeout)
-            for tool in chosen
-            if not isinstance(tool, ProviderTool)
-        }
-        self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
-        self._departure = Departure(self._entries, self.provided)
+        self._default_timeout = default_timeout
+        self._take(tools)
         self._bus = bus
         self._approve = (
             _asking(confirm_callback, interactive=interactive) if approve is None else approve
@@ -87,6 +82,32 @@ class ToolExecutor:
         self._max_parallel = max(1, max_parallel)
         self._registrar = Registrar(bus, audit, max_result_chars)
         self._guard = RepeatGuard()
+
+    def having(self, tools: Iterable[AnyTool | Callable[..., Any]]) -> "ToolExecutor":
+        """Return an executor of other tools with the settings of this one.
+
+        Raises:
+            ToolDefinitionError: as when an executor is made.
+        """
+        other = copy(self)
+        other._take(tools)
+        other._guard = RepeatGuard()
+        return other
+
+    def _take(self, tools: Iterable[AnyTool | Callable[..., Any]]) -> None:
+        chosen = tools if isinstance(tools, ToolSet) else ToolSet(tools)
+        self._entries = {
+            tool.spec.name: Entry(tool, self._default_timeout)
+            for tool in chosen
+            if not isinstance(tool, ProviderTool)
+        }
+        self.provided = [tool for tool in chosen if isinstance(tool, ProviderTool)]
+        self._departure = Departure(self._entries, self.provided)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools that run here, in their order."""
+        return [entry.tool for entry in self._entries.values()]
 
     def available_tools(self) -> list[ToolSpec]:
         """Return the specs of the tools, in their order."""
@@ -185,7 +206,7 @@ class ToolExecutor:
         Raises:
             Stopped: when the call is denied.
         """
-        approver = self._approve if trip.run.approve is None else trip.run.approve
+        approver = self._approver_of(trip)
         if approver is None:
             if trip.entry.spec.requires_confirmation:
                 raise denied(trip, NOBODY_TO_ASK)
@@ -197,6 +218,9 @@ class ToolExecutor:
             return None
         trip.asked_seconds = self._approve_timeout
         return approver
+
+    def _approver_of(self, trip: Trip) -> Approver | None:
+        return self._approve if trip.run.approve is None else trip.run.approve
 
     async def _ask_async(self, trip: Trip, approver: Approver) -> None:
         request = request_of(trip)
@@ -282,6 +306,7 @@ class ToolExecutor:
             bus=self._bus,
             progress=(lambda text: hear(call.id, text)) if hear else unheard,
             idempotency_key=f"{run.run_id}:{call.id}",
+            approve=self._approver_of(trip),
         )
 
     def _finish(self, one: "_Begun") -> Performed:

@@ -17,7 +17,7 @@ from openjarvis.execution.record import CallRecord, Detail, Outcome
 
 @dataclass(slots=True)
 class Run:
-    """What the calls of one run share: one `generate`, one turn of an agent, one MCP session.
+    """What the calls of one run share: one `generate`, one turn of an agent, one call of a host.
 
     `approve` replaces the executor's approver for this run. `records` gets every call as it ends,
     in that order. `on_progress(call_id, text)` hears what running tools say.

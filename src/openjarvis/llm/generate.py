@@ -41,30 +41,30 @@ def converse(conversation: Conversation) -> Response:
     request, run = conversation.request, conversation.run
     ask = request.engine.generate
     try:
-        while True:
+        while not conversation.has_ended:
             conversation.ask()
             calls = conversation.take_reply(ask(conversation.messages, **conversation.options))
-            if not calls:
-                return conversation.response()
-            conversation.take_results(request.executor.perform_all(calls, run))
+            if calls:
+                conversation.take_results(request.executor.perform_all(calls, run))
     except BaseException as error:
         leave_response(error, conversation.interrupt())
         raise
+    return conversation.response()
 
 
 async def aconverse(conversation: Conversation) -> Response:
     """Drive `conversation` to its end, without blocking the event loop."""
     request, run = conversation.request, conversation.run
     try:
-        while True:
+        while not conversation.has_ended:
             conversation.ask()
             calls = conversation.take_reply(await areply(conversation))
-            if not calls:
-                return conversation.response()
-            conversation.take_results(await request.executor.aperform_all(calls, run))
+            if calls:
+                conversation.take_results(await request.executor.aperform_all(calls, run))
     except BaseException as error:
         leave_response(error, conversation.interrupt())
         raise
+    return conversation.response()
 
 
 async def areply(conversation: Conversation) -> Any:

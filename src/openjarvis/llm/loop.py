@@ -4,13 +4,14 @@ The drivers (`generate`, `stream` and their async twins) do the asking and runni
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from openjarvis.core.events import EventType
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.registrar import Performed
+from openjarvis.llm.history import user
 from openjarvis.llm.limits import Spending
 from openjarvis.llm.reply import Turn, read_reply
 from openjarvis.llm.request import Request
@@ -20,20 +21,32 @@ NOT_RUN = "Not run: the steps of this run were used up."
 PROVIDER_PREFIX = "provider:"
 """What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
+OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
+"""The engine's keywords that are about tools."""
 
 
 class Conversation:
     """A run in progress. One thread or task drives it; nothing else touches it.
 
-    A driver asks the model with `messages` and `options`, gives the reply to `take_reply`, runs the
-    calls that it returns and gives their results to `take_results`, until there are none. `results`
-    matches the response's `tool_calls` one to one.
+    Until it `has_ended`, a driver asks the model with `messages` and `options`, gives the reply to
+    `take_reply`, runs the calls that it returns and gives their results to `take_results`.
+    `results` matches the response's `tool_calls` one to one.
+
+    `last_word` is what a model is told whose steps are used up while it still asks for tools: it
+    then gets one turn more, without tools, and `ran_out` is true.
     """
 
-    def __init__(self, request: Request) -> None:
+    streams_answer: ClassVar[bool] = True
+    """Whether the text that comes in is the answer's, word for word."""
+
+    def __init__(self, request: Request, *, last_word: str = "") -> None:
         self.request = request
         self.run = request.run
         self.options = request.options
+        self.has_ended = False
+        self.ran_out = False
+        self._last_word = last_word
+        self._is_last = False
         self._lead = [Message(Role.SYSTEM, request.system)] if request.system else []
         self.messages = [*self._lead, *request.messages]
         self._response = Response(
@@ -56,9 +69,11 @@ class Conversation:
         Raises:
             LLMError: when the reply is none.
         """
-        turn = read_reply(reply)
+        turn = self._read(reply)
+        if self._is_last:
+            turn = turn._replace(calls=[], correction="")
         response = self._response
-        response.steps += 1
+        response.steps += not self._is_last
         self.run.step = response.steps
         response.text, response.finish_reason = turn.text, turn.finish_reason
         response.model = turn.model or response.model
@@ -68,27 +83,37 @@ class Conversation:
         for source in turn.sources:
             self._sources.setdefault(source.url, source)
         self._name_calls(turn)
-        self.messages.append(
-            Message(
-                Role.ASSISTANT, turn.text, tool_calls=turn.calls or None, metadata=turn.metadata
-            )
-        )
+        self.messages.append(self._said(turn))
         for made in turn.provider_calls:
             self._note_provider_call(made)
         self._publish(EventType.INFERENCE_END, model=response.model, usage=turn.usage)
-        if not turn.calls:
+        return self._next_calls(turn)
+
+    def _next_calls(self, turn: Turn) -> Sequence[ToolCall]:
+        """Return the calls of a turn that are to be run now."""
+        most = self.request.max_steps
+        if not turn.wants_more:
+            self.has_ended = True
             return ()
         self._open = turn.calls
-        most = self.request.max_steps
-        has_steps = most is not None and response.steps < most
-        if turn.finish_reason is FinishReason.CONTENT_FILTER or not has_steps:
-            self._leave_open(NOT_RUN if most is not None else "Not run.")
-            return ()
-        spent = response.spending.why_to_stop()
-        if spent:
-            self._leave_open(spent)
-            return ()
-        return turn.calls
+        is_allowed = turn.finish_reason is not FinishReason.CONTENT_FILTER
+        spent = self._response.spending.why_to_stop()
+        if is_allowed and not spent and most is not None and self._response.steps < most:
+            if turn.correction:
+                self._tell(turn.correction)
+            return turn.calls
+        self._leave_open(spent or (NOT_RUN if most is not None else "Not run."))
+        self.ran_out = is_allowed and not spent and most is not None
+        if self.ran_out and self._last_word:
+            self._begin_last_turn()
+        else:
+            self.has_ended = True
+        return ()
+
+    def _begin_last_turn(self) -> None:
+        self._is_last = True
+        self._tell(self._last_word)
+        self.options = {name: self.options[name] for name in self.options if name not in OF_TOOLS}
 
     def take_results(self, performed: Sequence[Performed]) -> None:
         """Add the results of the calls that `take_reply` returned, in their order."""
@@ -132,8 +157,26 @@ class Conversation:
                 call.id = f"call_{number}"
             self._used_ids.add(call.id)
 
+    def _read(self, reply: Any) -> Turn:
+        """Return what the model said."""
+        return read_reply(reply)
+
+    def _tell(self, text: str) -> None:
+        """Add what the loop itself has to say."""
+        self.messages.append(user(text))
+
+    def _said(self, turn: Turn) -> Message:
+        """Return a turn as the history keeps it."""
+        return Message(
+            Role.ASSISTANT, turn.text, tool_calls=turn.calls or None, metadata=turn.metadata
+        )
+
     def _answer(self, call: ToolCall, record: CallRecord) -> None:
         self._response.tool_calls.append(record)
+        self._observe(call, record)
+
+    def _observe(self, call: ToolCall, record: CallRecord) -> None:
+        """Add the output of a call to the history."""
         metadata = {} if record.outcome is Outcome.RAN else {"success": False}
         self.messages.append(
             Message(

@@ -12,7 +12,10 @@ _TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_to
 
 
 class Turn(NamedTuple):
-    """One model turn in our terms."""
+    """One model turn in our terms.
+
+    `correction` is what the model is told of a turn that cannot be used, to try again.
+    """
 
     text: str
     calls: list[ToolCall]
@@ -23,6 +26,12 @@ class Turn(NamedTuple):
     provider_calls: list[ProviderCall]
     cost_usd: float | None
     metadata: dict[str, Any]
+    correction: str = ""
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether this is no answer yet."""
+        return bool(self.calls or self.correction)
 
 
 def read_reply(reply: Any) -> Turn:

@@ -179,16 +179,15 @@ class _Teller:
 def _events(conversation: Conversation) -> Generator[StreamEvent]:
     teller, executor = _Teller(conversation), conversation.request.executor
     try:
-        while True:
+        while not conversation.has_ended:
             teller.ask()
             with closing(_chunks(conversation)) as chunks:
                 for chunk in chunks:
                     if teller.hear(chunk):
                         yield TextEvent(chunk.text)
             yield from teller.end_turn()
-            if not teller.calls:
-                return
-            yield from teller.results(executor.perform_all(teller.calls, conversation.run))
+            if teller.calls:
+                yield from teller.results(executor.perform_all(teller.calls, conversation.run))
     except BaseException as error:
         teller.break_off(error)
         raise
@@ -197,7 +196,7 @@ def _events(conversation: Conversation) -> Generator[StreamEvent]:
 async def _aevents(conversation: Conversation) -> AsyncGenerator[StreamEvent]:
     teller, executor = _Teller(conversation), conversation.request.executor
     try:
-        while True:
+        while not conversation.has_ended:
             teller.ask()
             async with aclosing(_achunks(conversation)) as chunks:
                 async for chunk in chunks:
@@ -205,11 +204,10 @@ async def _aevents(conversation: Conversation) -> AsyncGenerator[StreamEvent]:
                         yield TextEvent(chunk.text)
             for event in teller.end_turn():
                 yield event
-            if not teller.calls:
-                return
-            performed = await executor.aperform_all(teller.calls, conversation.run)
-            for event in teller.results(performed):
-                yield event
+            if teller.calls:
+                performed = await executor.aperform_all(teller.calls, conversation.run)
+                for event in teller.results(performed):
+                    yield event
     except BaseException as error:
         teller.break_off(error)
         raise

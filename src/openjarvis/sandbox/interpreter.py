@@ -27,7 +27,12 @@ _log = logging.getLogger("openjarvis.sandbox")
 
 _LOOK_AROUND_SECONDS: Final = 0.1
 _START_SECONDS: Final = 20.0
+_CHUNK: Final = 64 * 1024
 _LONGEST_REPLY: Final = 2000
+_LONGEST_QUESTION: Final = 16 << 20
+
+Answer = Callable[[str], str]
+"""Answers what running code asks; its time is not the code's. What it raises ends the process."""
 
 
 class _Ended(Exception):
@@ -45,6 +50,7 @@ class Interpreter:
 
     def __init__(self, *, isolation: Isolation, limits: Limits) -> None:
         self._limits = limits
+        self.answer: Answer | None = None
         self._said = bytearray()
         try:
             # Bubblewrap brings a file system of its own, with a size.
@@ -76,9 +82,17 @@ class Interpreter:
 
         A process that does not answer in time, floods or fills the disk is killed.
         """
+        return self._do(b"F" if is_last else b"R", source, is_last=is_last)
+
+    def define(self, name: str, text: bytes | None) -> Execution:
+        """Give the code a text by a name; without one, a function that `answer` answers."""
+        kind = b"A" if text is None else b"V"
+        return self._do(kind, name.encode() + b"\n" + (text or b""), is_last=False)
+
+    def _do(self, kind: bytes, source: bytes, *, is_last: bool) -> Execution:
         deadline = time.monotonic() + self._limits.timeout_seconds
         try:
-            self._send(b"F" if is_last else b"R", source, deadline=deadline)
+            self._send(kind, source, deadline=deadline)
             reply = self._reply(deadline)
             if reply is not None and not is_last:
                 return self._result(_code_of(reply), None)
@@ -153,17 +167,43 @@ class Interpreter:
     def _reply(self, deadline: float) -> bytes | None:
         """Return its next line, or None when it exited; all output is read by then."""
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise _Ended(Ending.TIMED_OUT)
-            for key, _ in self._selector.select(min(left, _LOOK_AROUND_SECONDS)):
-                if key.data is not None:
-                    key.data()
+            self._listen_until(deadline)
             line, found, rest = self._said.partition(b"\n")
+            if found and line.startswith(b"ask "):
+                deadline = self._consult(line, rest, deadline)
+                continue
             if found or self._process.has_exited:
                 self._said = rest
                 return bytes(line) if found else None
             self._check_bounds()
+
+    def _consult(self, line: bytearray, begun: bytearray, deadline: float) -> float:
+        """Answer a question of the code; return the deadline, later by the time that took."""
+        size = line.removeprefix(b"ask ")
+        if self.answer is None or not size.isdigit() or len(size) > len(str(_LONGEST_QUESTION)):
+            raise _Ended(Ending.CRASHED)
+        if int(size) > _LONGEST_QUESTION:
+            raise _Ended(Ending.FLOODED)
+        self._said = begun
+        while len(self._said) < int(size):
+            if self._process.has_exited:
+                raise _Ended(Ending.CRASHED)
+            self._listen_until(deadline)
+        question, self._said = self._said[: int(size)], self._said[int(size) :]
+        asked = time.monotonic()
+        answer = self.answer(question.decode(errors="replace")).encode("utf-8", "replace")
+        deadline += time.monotonic() - asked
+        self._send(b"A", answer, deadline=deadline)
+        return deadline
+
+    def _listen_until(self, deadline: float) -> None:
+        """Wait a little for anything that it says or writes, and take it."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise _Ended(Ending.TIMED_OUT)
+        for key, _ in self._selector.select(min(left, _LOOK_AROUND_SECONDS)):
+            if key.data is not None:
+                key.data()
 
     def _check_bounds(self) -> None:
         if any(stream.total > self._limits.flood_bytes for stream in self._streams):
@@ -178,7 +218,7 @@ class Interpreter:
     def _hear(self) -> None:
         try:
             # Not `recv`: it would wait out the time-out that `_send` has set.
-            part = os.read(self._control.fileno(), _LONGEST_REPLY)
+            part = os.read(self._control.fileno(), _CHUNK)
         except BlockingIOError:
             return
         except OSError:

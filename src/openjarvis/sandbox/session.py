@@ -2,10 +2,11 @@
 
 import sys
 import weakref
+from collections.abc import Callable
 from threading import Lock
 
 from openjarvis.core.errors import ToolError
-from openjarvis.sandbox.interpreter import Interpreter
+from openjarvis.sandbox.interpreter import Answer, Interpreter
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.outcome import Ending, Execution
@@ -85,10 +86,31 @@ class Session:
             ToolError: when `code` is no text that Python could read.
         """
         source = _encoded(code)
+        return self._in_turn(lambda: self._interpreter.run(source, is_last=False))
+
+    def define(self, name: str, text: str) -> Execution:
+        """Make `text` a variable of the session; it is not compiled, so it may be long.
+
+        Raises:
+            ToolError: when `text` is no text that Python could read.
+        """
+        source = _encoded(text)
+        return self._in_turn(lambda: self._interpreter.define(name, source))
+
+    def connect(self, name: str, answer: Answer) -> Execution:
+        """Give the session a function `name(text)` that returns what `answer(text)` returns here.
+
+        `answer` is called in the thread that called `run`; its time does not count as the code's.
+        What it raises ends the session. A session has one such function.
+        """
+        self._interpreter.answer = answer
+        return self._in_turn(lambda: self._interpreter.define(name, None))
+
+    def _in_turn(self, step: Callable[[], Execution]) -> Execution:
         with self._turn:
             if not self.is_open:
                 return Execution("", "", 1, Ending.EXITED)
-            execution = self._interpreter.run(source, is_last=False)
+            execution = step()
             if execution.ending is not None:
                 self.close()
             return execution

@@ -17,7 +17,9 @@ class ToolContext:
 
     `context` is the object the caller gave to `generate(context=…)`. `progress(text)` tells the
     caller how far the tool is. `idempotency_key` is the same when the very same call is run again
-    after a crash, so that a payment, say, happens once.
+    after a crash, so that a payment, say, happens once. `approve` decides about the call (an
+    `openjarvis.execution.approval.Approver`, None where there is none); a tool that passes on what
+    others ask puts it before the same approver.
     """
 
     call_id: str = ""
@@ -25,3 +27,4 @@ class ToolContext:
     bus: EventBus | None = None
     progress: Callable[[str], None] = unheard
     idempotency_key: str = ""
+    approve: Any = None

@@ -20,6 +20,7 @@ class Services:
     memory: Any = None
     scheduler: Any = None
     channel: Any = None
+    mcp: Any = None
     allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
     config: Any = None
 

@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.core.types import ToolResult
+from openjarvis.sandbox.code_output import code_result
 from openjarvis.sandbox.docker import Container
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.services import Services
 from openjarvis.toolkit.typed import TypedTool
-from openjarvis.tools.code_output import code_result
 from openjarvis.tools.sandboxed import require_code
 from openjarvis.tools.settings import settings_of
 

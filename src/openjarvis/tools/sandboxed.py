@@ -5,12 +5,12 @@ from functools import cached_property
 
 from openjarvis.core.errors import ToolError
 from openjarvis.core.types import ToolResult
+from openjarvis.sandbox.code_output import code_result
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.outcome import Execution
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.typed import TypedTool
-from openjarvis.tools.code_output import code_result
 
 _STARTING_SECONDS = 25.0
 """What starting and ending a sandbox may take on a busy machine, beside the code's own time."""

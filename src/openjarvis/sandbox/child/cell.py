@@ -27,6 +27,10 @@ class Cells:
         self._names["__builtins__"] = _own_builtins()
         self._sources: dict[str, str] = {}
 
+    def define(self, name: str, value: Any) -> None:
+        """Give the code a name."""
+        self._names[name] = value
+
     def run(self, source: str) -> int:
         """Run `source` and return the exit code that a program of it would have.
 

@@ -1,8 +1,9 @@
 """The child's life: take the plan, shut the door, then run what comes until nothing comes.
 
 The control channel is file descriptor 0, a socket: requests come in as a letter, a length and the
-code, replies go out as a line (`ready`, `done CODE`, `refused WHY`). Whatever the code does to the
-standard streams is put right before the next piece runs.
+code, replies go out as a line (`ready`, `done CODE`, `refused WHY`). Running code may ask the
+parent: `ask LENGTH` and the question go out, the answer comes in as a request does. Whatever the
+code does to the standard streams is put right before the next piece runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import marshal
 import os
 import select
 import sys
+from _thread import allocate_lock
 
 # By name, so that code which replaces them in `os` does not cut our line to the parent.
 from os import dup2, read, write
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HIGH = 60
+_DEFINITIONS = (b"V", b"A")
+"""Names that the parent gives to the code: a text, or the function that asks the parent."""
 
 
 def main() -> None:
@@ -46,6 +50,11 @@ def _serve(control: _Control, *, idle_seconds: float) -> int:
     cells, streams = Cells(), _Streams()
     while control.waits_for_code(idle_seconds):
         kind, source = control.receive()
+        if kind in _DEFINITIONS:
+            name, _, text = source.decode().partition("\n")
+            cells.define(name, text if kind == b"V" else control.ask)
+            control.send("done 0")
+            continue
         streams.restore()
         code = cells.run(source.decode())
         streams.flush()
@@ -66,6 +75,7 @@ class _Control:
             os.close(null)
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
+        self._one_at_a_time = allocate_lock()
 
     def waits_for_code(self, seconds: float) -> bool:
         return bool(self._poll.poll(seconds * 1000))
@@ -75,16 +85,28 @@ class _Control:
         return head[:1], self._read(int.from_bytes(head[1:], "big"))
 
     def send(self, line: str) -> None:
-        write(self._fd, line.replace("\n", " ").encode()[:1000] + b"\n")
+        self._write(line.replace("\n", " ").encode()[:1000] + b"\n")
+
+    def ask(self, question: str) -> str:
+        """Return what the parent answers."""
+        asked = str(question).encode("utf-8", "replace")
+        with self._one_at_a_time:
+            self._write(b"ask %d\n" % len(asked) + asked)
+            return self.receive()[1].decode()
+
+    def _write(self, text: bytes) -> None:
+        left = memoryview(text)
+        while left:
+            left = left[write(self._fd, left) :]
 
     def _read(self, size: int) -> bytes:
-        text = b""
+        text = bytearray()
         while len(text) < size:
             part = read(self._fd, size - len(text))
             if not part:
                 raise SystemExit(0)  # the parent is gone or has closed this session
             text += part
-        return text
+        return bytes(text)
 
 
 class _Streams:

@@ -1,0 +1,66 @@
+"""What small models write around what they mean: thinking, Markdown, fences, other line ends."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_OPENS = re.compile(r"<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_CLOSES = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t>]*(```+|~~~+)[ \t]*\{?([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+
+
+def spoken(text: str) -> str:
+    """Return what a model says: without what it thinks in tags, and with plain line ends.
+
+    A thought that is never closed counts as said, for else nothing would be left.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    kept: list[str] = []
+    position = 0
+    for opened, end in _thoughts(text):
+        kept.append(text[position:opened])
+        position = end
+    rest = _OPENS.sub("", text[position:])
+    return ("".join(kept) + rest).strip()
+
+
+def _thoughts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where thoughts begin and end; one without a beginning began with the text."""
+    position = 0
+    for closing in _CLOSES.finditer(text):
+        opening = _OPENS.search(text, position, closing.start())
+        if opening is not None:
+            yield opening.start(), closing.end()
+        else:
+            yield position if position == 0 else closing.start(), closing.end()
+        position = closing.end()
+
+
+class Fence(NamedTuple):
+    """A fenced block: where it stands in a text, what it calls its language, what is in it."""
+
+    start: int
+    end: int
+    language: str
+    content: str
+    is_closed: bool
+
+
+def fences(text: str) -> Iterator[Fence]:
+    """Yield the fenced blocks; the last one may be unclosed."""
+    opening = None
+    for mark in _FENCE.finditer(text):
+        if opening is None:
+            opening = mark
+        elif mark[1].startswith(opening[1]) and not mark[2]:
+            inside = text[opening.end() + 1 : max(opening.end() + 1, mark.start() - 1)]
+            yield Fence(opening.start(), mark.end(), opening[2].lower(), inside, True)
+            opening = None
+    if opening is not None:
+        inside = text[opening.end() + 1 :]
+        yield Fence(opening.start(), len(text), opening[2].lower(), inside, False)
+
+
+def bare(text: str) -> str:
+    """Return `text` without the Markdown, quotes and brackets that may stand around a word."""
+    return text.strip().strip("*_`\"'[]<>“”‘’ \t").rstrip(".,;:").strip("*_`\"'[]<> ")

@@ -1,0 +1,144 @@
+"""Sending through `apprise`, which speaks to more than a hundred services."""
+
+import logging
+from functools import cached_property
+from threading import Event
+from typing import Any
+
+from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus
+from openjarvis.channels.masking import conceal_parts_of, masked
+from openjarvis.channels.probing import probe
+from openjarvis.channels.splitting import MAX_PARTS, split
+from openjarvis.config import ChannelConfig
+from openjarvis.core.environment import filled
+
+_log = logging.getLogger("openjarvis.channels")
+_FIRST_PAUSE = 0.5
+
+
+class AppriseChannel(BaseChannel):
+    """One address of apprise's under a name of ours."""
+
+    def __init__(self, name: str, settings: ChannelConfig) -> None:
+        super().__init__()
+        self.channel_id = name
+        self._settings = settings
+        self._never = Event()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.channel_id!r})"
+
+    @cached_property
+    def address(self) -> str:
+        """The address with `${VARIABLE}` filled in; it holds secrets.
+
+        Raises:
+            ConfigError: when a variable is not set.
+        """
+        address = filled(self._settings.url, f"the channel {self.channel_id!r}")
+        conceal_parts_of(address)
+        return address
+
+    def send(
+        self,
+        channel: str,
+        content: str,
+        *,
+        conversation_id: str = "",
+        metadata: dict[str, Any] | None = None,
+    ) -> bool:
+        if channel != self.channel_id:
+            raise ChannelError(f"There is no channel {channel!r} here, only {self.channel_id!r}.")
+        plugin = self.plugin(conversation_id)
+        parts = split(content, plugin.body_maxlen)
+        if not parts:
+            raise ChannelError("The message is empty.")
+        if len(parts) > MAX_PARTS:
+            raise ChannelError(
+                f"The message is too long: {self.channel_id!r} takes {plugin.body_maxlen:,} "
+                f"characters a message, and at most {MAX_PARTS} are sent of one text."
+            )
+        for number, part in enumerate(parts, 1):
+            self._deliver(plugin, part, f"part {number} of {len(parts)}" if parts[1:] else "")
+        return True
+
+    def status(self) -> ChannelStatus:
+        return self.look()[0]
+
+    def look(self) -> tuple[ChannelStatus, str]:
+        """Return how the channel stands, with a sentence on what was seen."""
+        try:
+            plugin = self.plugin()
+        except ValueError as error:
+            return ChannelStatus.ERROR, str(error)
+        except ChannelError as error:
+            return ChannelStatus.ERROR, str(error)
+        status, seen = probe(plugin, self._settings.timeout_seconds)
+        return status, masked(seen)
+
+    def list_channels(self) -> list[str]:
+        return [self.channel_id]
+
+    def plugin(self, conversation_id: str = "") -> Any:
+        """Return apprise's object for the address, or for one conversation of it.
+
+        Raises:
+            ChannelError: when there is no such service, or apprise is not installed.
+            ConfigError: when a variable of the address is not set.
+        """
+        if conversation_id:
+            raise ChannelError(
+                f"The channel {self.channel_id!r} has no conversations to answer in; send without "
+                "`conversation_id`."
+            )
+        return self.made(self.address)
+
+    def made(self, address: str) -> Any:
+        """Return apprise's object for an address."""
+        try:
+            # An extra, and it takes half a second to load: only where a message is sent.
+            from apprise import Apprise
+        except ImportError as error:
+            raise ChannelError(
+                "Channels need the extra `channels`: pip install 'openjarvis[channels]'."
+            ) from error
+        plugin = Apprise.instantiate(address, suppress_exceptions=True)
+        if plugin is None:
+            scheme = self._settings.url.partition("://")[0][:20]
+            raise ChannelError(
+                f"The address of the channel {self.channel_id!r} is none that can be sent to "
+                f"(scheme {scheme!r}); see the services of apprise for how it is written."
+            )
+        return plugin
+
+    def _deliver(self, plugin: Any, text: str, part: str) -> None:
+        """Send one message, again where the service refused it; never after a time-out.
+
+        Raises:
+            ChannelError: when the service did not take it.
+        """
+        # Loaded by `made` already.
+        from apprise import Apprise, AppriseResultStatus, NotifyFormat
+
+        apprise = Apprise()
+        apprise.add(plugin)
+        reason = ""
+        for attempt in range(self._settings.attempts):
+            if attempt:
+                self._never.wait(_FIRST_PAUSE * 2 ** (attempt - 1))
+            result = apprise.notify(
+                text, body_format=NotifyFormat.TEXT, timeout=self._settings.timeout_seconds
+            )
+            if result:
+                return
+            if result.status is AppriseResultStatus.TIMEOUT:
+                reason = (
+                    f"no answer within {self._settings.timeout_seconds:g} s; the message may or "
+                    "may not have arrived"
+                )
+                break
+            reason = "; ".join(dict.fromkeys(entry.message for entry in result.logs()))
+        place = f" ({part})" if part else ""
+        told = masked(reason) or "the service did not take it"
+        _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
+        raise ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")

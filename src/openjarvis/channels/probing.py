@@ -1,0 +1,74 @@
+"""Whether a service would take a message, asked without sending one."""
+
+import smtplib
+import socket
+import ssl
+from typing import Any
+
+import httpx2
+
+from openjarvis.channels.base import ChannelStatus
+
+Seen = tuple[ChannelStatus, str]
+
+_PORTS = {True: 443, False: 80}
+
+
+def probe(plugin: Any, timeout: float) -> Seen:
+    """Return how the service behind apprise's `plugin` stands, and what was seen of it.
+
+    Telegram and Discord say whether the token is good, a mail server whether the login is; of other
+    services only the server is reached.
+    """
+    name = type(plugin).__name__
+    try:
+        if name == "NotifyTelegram":
+            return _answered(f"{plugin.notify_url}{plugin.bot_token}/getMe", timeout)
+        if name == "NotifyDiscord":
+            url = f"{plugin.notify_url}/{plugin.webhook_id}/{plugin.webhook_token}"
+            return _answered(url, timeout)
+        if name == "NotifyEmail":
+            return _mail(plugin, timeout)
+        return _reached(plugin, timeout)
+    except (OSError, httpx2.HTTPError) as error:
+        return ChannelStatus.DISCONNECTED, f"{type(error).__name__}: {error}"
+
+
+def _answered(url: str, timeout: float) -> Seen:
+    response = httpx2.get(url, timeout=timeout)
+    if response.is_success:
+        return ChannelStatus.CONNECTED, "the service knows the token"
+    if response.status_code in (401, 403, 404):
+        return ChannelStatus.ERROR, f"the service refuses the token ({response.status_code})"
+    return ChannelStatus.DISCONNECTED, f"the service answers {response.status_code}"
+
+
+def _mail(plugin: Any, timeout: float) -> Seen:
+    secure = plugin.secure_mode
+    context = ssl.create_default_context()
+    server: smtplib.SMTP
+    if secure == "ssl":
+        server = smtplib.SMTP_SSL(plugin.smtp_host, plugin.port, timeout=timeout, context=context)
+    else:
+        server = smtplib.SMTP(plugin.smtp_host, plugin.port, timeout=timeout)
+    with server:
+        if secure == "starttls":
+            server.starttls(context=context)
+        if plugin.user and plugin.password:
+            try:
+                server.login(plugin.user, plugin.password)
+            except smtplib.SMTPException as error:
+                return ChannelStatus.ERROR, f"the login is refused ({type(error).__name__})"
+        server.noop()
+    return ChannelStatus.CONNECTED, "the mail server answers"
+
+
+def _reached(plugin: Any, timeout: float) -> Seen:
+    url = httpx2.URL(str(getattr(plugin, "notify_url", "") or getattr(plugin, "webhook_url", "")))
+    host = url.host or getattr(plugin, "host", "")
+    secure = url.scheme == "https" if url.host else bool(getattr(plugin, "secure", False))
+    port = url.port or getattr(plugin, "port", None) or _PORTS[secure]
+    if not host:
+        return ChannelStatus.DISCONNECTED, "the service cannot be asked without sending"
+    with socket.create_connection((host, port), timeout):
+        return ChannelStatus.CONNECTED, f"{host}:{port} can be reached; the token was not tried"

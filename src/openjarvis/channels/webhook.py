@@ -1,0 +1,188 @@
+"""A webhook that takes signed messages, each once, and answers with what the handlers say."""
+
+import hashlib
+import hmac
+import json
+import logging
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any
+
+from openjarvis.channels.apprise_channel import AppriseChannel
+from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
+from openjarvis.channels.masking import conceal
+from openjarvis.config import ChannelConfig
+from openjarvis.core.environment import filled
+from openjarvis.core.strict_json import JSONRefused, loads
+
+_log = logging.getLogger("openjarvis.channels")
+
+MAX_BODY = 65_536
+MAX_AGE_SECONDS = 300
+SHORTEST_SECRET = 16
+_SIGNATURE = "X-Signature-256"
+_TIMESTAMP = "X-Timestamp"
+_READ_SECONDS = 10.0
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return what a sender puts into `X-Signature-256`.
+
+    It is `sha256=` and the HMAC of the text of `X-Timestamp` (seconds since 1970), a dot and the
+    body.
+    """
+    digest = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256)
+    return f"sha256={digest.hexdigest()}"
+
+
+class Seal:
+    """Tells genuine requests from forged, old and repeated ones."""
+
+    def __init__(self, secret: str, now: Callable[[], float] = time.time) -> None:
+        self._secret = secret
+        self._now = now
+        self._seen: dict[str, float] = {}
+        self._lock = Lock()
+
+    def fault(self, given: str, timestamp: str, body: bytes) -> str:
+        """Return what is wrong with a request, "" when it is to be believed."""
+        expected = signature(self._secret, timestamp, body)
+        if not hmac.compare_digest(given.encode(), expected.encode()):
+            return "the signature is wrong"
+        age = abs(self._now() - float(timestamp)) if timestamp.isdecimal() else float("inf")
+        if age > MAX_AGE_SECONDS:
+            return "the request is too old"
+        with self._lock:
+            limit = self._now() - 2 * MAX_AGE_SECONDS
+            self._seen = {key: at for key, at in self._seen.items() if at > limit}
+            if expected in self._seen:
+                return "the request was made before"
+            self._seen[expected] = self._now()
+        return ""
+
+
+class WebhookChannel(AppriseChannel):
+    """Takes `{"content": …, "sender": …, "conversation_id": …}` by signed POST, answers JSON.
+
+    With a `url` it also sends, through apprise.
+    """
+
+    def __init__(self, name: str, settings: ChannelConfig) -> None:
+        super().__init__(name, settings)
+        self._server: _Server | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, 0 when none is."""
+        return self._server.server_address[1] if self._server is not None else 0
+
+    def connect(self) -> None:
+        """Start to listen.
+
+        Raises:
+            ChannelError: when the secret is too short, or the address cannot be had.
+        """
+        if self._server is not None:
+            return
+        secret = filled(self._settings.secret, f"the channel {self.channel_id!r}")
+        if len(secret) < SHORTEST_SECRET:
+            raise ChannelError(
+                f"The channel {self.channel_id!r} needs a `secret` of at least {SHORTEST_SECRET} "
+                "characters."
+            )
+        conceal([secret])
+        host, _, port = self._settings.listen.rpartition(":")
+        if not host or not port.isdecimal():
+            raise ChannelError(f"{self._settings.listen!r} is no HOST:PORT to listen on.")
+        try:
+            self._server = _Server((host, int(port)), self, Seal(secret))
+        except (OSError, OverflowError) as error:
+            raise ChannelError(f"{self._settings.listen} cannot be listened on: {error}") from error
+        Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name=f"openjarvis-{self.channel_id}",
+            daemon=True,
+        ).start()
+
+    def disconnect(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+    def look(self) -> tuple[ChannelStatus, str]:
+        if self._settings.url:
+            return super().look()
+        if self._server is not None:
+            return ChannelStatus.CONNECTED, f"listening on {self._settings.listen}"
+        return ChannelStatus.DISCONNECTED, "not listening"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], channel: WebhookChannel, seal: Seal) -> None:
+        super().__init__(address, _Request)
+        self.channel = channel
+        self.seal = seal
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        _log.debug("A webhook request broke off", exc_info=True)
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _READ_SECONDS
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if body is None:
+            self._reply(413, {"error": f"a body of at most {MAX_BODY} bytes is needed"})
+            return
+        given, timestamp = self.headers.get(_SIGNATURE, ""), self.headers.get(_TIMESTAMP, "")
+        fault = self.server.seal.fault(given, timestamp, body)
+        if fault:
+            _log.warning("%s: refused: %s", self.server.channel.channel_id, fault)
+            self._reply(401, {"error": fault})
+            return
+        message = self._message(body)
+        if message is None:
+            self._reply(400, {"error": 'expected {"content": "…"}'})
+            return
+        self._reply(200, {"answers": self.server.channel.answers(message)})
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        _log.debug(format, *args)
+
+    def _body(self) -> bytes | None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            return None
+        return self.rfile.read(int(length))
+
+    def _message(self, body: bytes) -> ChannelMessage | None:
+        try:
+            told = loads(body.decode())
+        except (UnicodeDecodeError, JSONRefused):
+            return None
+        if not isinstance(told, dict) or not isinstance(told.get("content"), str):
+            return None
+        return ChannelMessage(
+            self.server.channel.channel_id,
+            str(told.get("sender", "")),
+            told["content"],
+            str(told.get("message_id", "")),
+            str(told.get("conversation_id", "")),
+        )
+
+    def _reply(self, status: int, content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,126 @@
+"""`jarvis chat`: a conversation at the terminal, or line by line in a pipe."""
+
+import sys
+from typing import Any
+
+import click
+
+from openjarvis.cli.ask import find_engine
+from openjarvis.cli.chat_commands import Leave, obey
+from openjarvis.cli.chat_input import Input
+from openjarvis.cli.chat_session import ChatSession
+from openjarvis.cli.lazy import Failure
+from openjarvis.cli.options import (
+    allow_dir_option,
+    approve_option,
+    approver,
+    split_names,
+    tools_dir_option,
+)
+from openjarvis.cli.render import keep_stdout_for_results, notice
+from openjarvis.config import home, load_config
+from openjarvis.engine.discovery import OFFLINE
+from openjarvis.engine.offline.notice import NOTICE
+from openjarvis.safety.secrets import mask_secrets
+from openjarvis.sdk import Jarvis
+from openjarvis.system import UnknownAgentError, agent_class
+
+
+@click.command()
+@click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
+@click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
+@click.option("-e", "--engine", help="The engine; by default the first that is ready.")
+@click.option("-m", "--model", help="The model; by default the configured one.")
+@click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
+@click.option("--max-turns", type=click.IntRange(min=1), help="The most turns for one question.")
+@click.option("--no-context", is_flag=True, help="Do not add what the memory knows.")
+@approve_option
+@allow_dir_option
+@tools_dir_option
+def chat(
+    agent: str,
+    tools: str,
+    engine: str | None,
+    model: str | None,
+    approve: str,
+    allowed_dirs: tuple[str, ...],
+    tool_dirs: tuple[str, ...],
+    no_context: bool,
+    **numbers: Any,
+) -> None:
+    """Talk with a model, turn by turn; /help shows what else can be typed.
+
+    In a pipe every line is a turn, and answers alone go to standard output.
+    """
+    config = load_config()
+    agent = agent or config.agent.default
+    try:
+        if agent:
+            agent_class(agent)
+    except UnknownAgentError as error:
+        raise Failure(str(error), 2) from error
+
+    def open_jarvis(key: str | None, model: str | None) -> Jarvis:
+        found, built = find_engine(config, key, model)
+        if found == OFFLINE:
+            notice(NOTICE)
+        return Jarvis(
+            config,
+            engine_key=found,
+            model=model,
+            engine=built,
+            allowed_dirs=allowed_dirs,
+            tool_dirs=tool_dirs,
+        )
+
+    keyboard = Input(home() / "chat_history" if config.chat.history else None)
+    session = ChatSession(
+        open_jarvis,
+        engine=engine,
+        model=model,
+        agent=agent,
+        tools=split_names(tools) or config.chat.tools,
+        approve=approver(approve),
+        numbers=numbers,
+        out=sys.stdout if keyboard.is_terminal else keep_stdout_for_results(),
+        recalls=not no_context,
+    )
+    try:
+        had_trouble = _converse(session, keyboard)
+    finally:
+        keyboard.close()
+        session.close()
+    if had_trouble and not keyboard.is_terminal:
+        sys.exit(1)
+
+
+def _converse(session: ChatSession, keyboard: Input) -> bool:
+    """Take turns until the user leaves; tell whether anything went wrong."""
+    had_trouble = False
+    if keyboard.is_terminal:
+        notice(f"{session.describe()}\n/help shows the commands, Ctrl-D leaves.")
+    while True:
+        try:
+            text = keyboard.read()
+            if text is None:
+                return had_trouble
+            if text.startswith("/"):
+                obey(text, session)
+            elif text.strip():
+                session.ask(text)
+        except Leave:
+            return had_trouble
+        except KeyboardInterrupt:
+            notice("Stopped. Ctrl-D or /exit leaves.")
+        except BrokenPipeError:
+            raise  # nobody reads the answers any more
+        except Exception as error:  # noqa: BLE001 - engines and agents are foreign code
+            # One turn or command that fails does not end a conversation.
+            had_trouble = True
+            notice(f"Error: {_message_of(error)}")
+
+
+def _message_of(error: Exception) -> str:
+    text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    return mask_secrets(text)

@@ -1,0 +1,100 @@
+"""How a turn looks: the answer on stdout as it is written, calls and remarks on stderr."""
+
+from typing import TextIO
+
+import click
+
+from openjarvis.core.types import ToolCall
+from openjarvis.execution.record import CallRecord, Outcome, one_line
+from openjarvis.llm.loop import Conversation
+from openjarvis.llm.response import FinishReason
+from openjarvis.llm.stream import (
+    StepEvent,
+    StreamEvent,
+    TextEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+from openjarvis.safety.terminal import plain
+
+_SHORT = 100
+_A_REASON = 300
+_MARKS = {Outcome.RAN: ("✓", "green"), Outcome.DENIED: ("✗", "yellow")}
+
+
+class Show:
+    """Shows one turn; `out` is where answers go."""
+
+    def __init__(self, out: TextIO | None) -> None:
+        self._out = out
+        self._is_in_line = False
+        self._held = ""
+        self._goes_to_stderr = False
+
+    def event(self, event: StreamEvent, *, is_answer: bool) -> None:
+        """Show what happened; text that `is_answer` goes to stdout."""
+        if isinstance(event, TextEvent):
+            self._write(event.text, is_answer=is_answer)
+        elif isinstance(event, ToolCallEvent):
+            self._remark(_asked(event.call), dim=True)
+        elif isinstance(event, ToolResultEvent):
+            mark, colour = _MARKS.get(event.record.outcome, ("✗", "red"))
+            self._remark(f"{mark} {_ended(event.record)}", fg=colour)
+        elif isinstance(event, StepEvent):
+            self._end_line()
+
+    def answer(self, text: str) -> None:
+        """Show a whole answer."""
+        self._write(text, is_answer=True)
+        self._end_line()
+
+    def stopped(self) -> None:
+        """Show that the user stopped the turn."""
+        self._remark("Stopped.")
+
+    def end(self, conversation: Conversation) -> None:
+        """Show the answer where it was not shown yet, and what is to be known of it."""
+        response = conversation.response()
+        self._end_line()
+        if not conversation.streams_answer:
+            self.answer(response.text)
+        if conversation.ran_out:
+            self._remark(f"The {response.steps} turns were used up; this is the last word on it.")
+        elif response.finish_reason is FinishReason.LENGTH:
+            self._remark("The answer was cut off; --max-tokens allows a longer one.")
+        if not response.text:
+            self._remark("(no answer)")
+
+    def _write(self, text: str, *, is_answer: bool) -> None:
+        # A line end of Windows may come in two pieces.
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        text = plain(text.removesuffix("\r"))
+        if not text:
+            return
+        if is_answer:
+            click.echo(text, file=self._out, nl=False)
+        else:
+            click.secho(text, err=True, nl=False, dim=True)
+        self._is_in_line = not text.endswith("\n")
+        self._goes_to_stderr = not is_answer
+
+    def _end_line(self) -> None:
+        if self._is_in_line:
+            click.echo(err=self._goes_to_stderr, file=None if self._goes_to_stderr else self._out)
+        self._is_in_line, self._held = False, ""
+
+    def _remark(self, text: str, *, fg: str | None = None, dim: bool = False) -> None:
+        self._end_line()
+        click.secho(plain(text), err=True, fg=fg, dim=dim)
+
+
+def _asked(call: ToolCall) -> str:
+    return f"→ {one_line(call.name, 64)} {one_line(call.arguments, _SHORT)}"
+
+
+def _ended(record: CallRecord) -> str:
+    has_run = record.outcome is Outcome.RAN
+    outcome = "" if has_run else f"{record.outcome.value}: "
+    said = one_line(record.output.strip(), _SHORT if has_run else _A_REASON)
+    return f"{one_line(record.name, 64)} {record.latency_seconds:.2f} s · {outcome}{said}"

@@ -1,0 +1,178 @@
+"""What a server asks back while it works: a decision of the user, a completion of our model.
+
+Both are off unless the server's configuration allows them, and even then every request goes before
+the approver of the call that is under way; where nobody can decide, the answer is no.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from uuid import uuid4
+
+from mcp.types import (
+    INVALID_REQUEST,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    TextContent,
+)
+
+from openjarvis.core.strict_json import dumps
+from openjarvis.core.types import Message, Role
+from openjarvis.core.workers import run_in_worker
+from openjarvis.execution.approval import (
+    NOBODY_TO_ASK,
+    Approver,
+    Denied,
+    ToolCallRequest,
+    asked,
+    asked_async,
+    is_async,
+)
+from openjarvis.mcp.errors import shown, told
+from openjarvis.toolkit.base import ToolSpec
+from openjarvis.toolkit.context import ToolContext
+
+MAX_SAMPLED_TOKENS = 4_096
+_LONGEST_SHOWN = 2_000
+_asking: "ContextVar[tuple[Answers, ToolContext] | None]" = ContextVar("asking", default=None)
+
+
+class Answers:
+    """Answers the requests of one server. Used in that server's event loop only."""
+
+    def __init__(self, server: str, engine: Any = None, model: str = "") -> None:
+        self._server = server
+        self._engine = engine
+        self._model = model
+        self._under_way: dict[object, ToolContext] = {}
+
+    @contextmanager
+    def during(self, context: ToolContext) -> Iterator[None]:
+        """Let the approver of `context` decide what the server asks inside this block."""
+        call = object()
+        self._under_way[call] = context
+        here = _asking.set((self, context))
+        try:
+            yield
+        finally:
+            _asking.reset(here)
+            del self._under_way[call]
+
+    async def elicit(self, context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Return the user's answer: a yes fills in what a yes can fill in, else it is a no."""
+        if not isinstance(params, ElicitRequestFormParams):
+            return ElicitResult(action="decline")
+        schema: dict[str, Any] = dict(params.requested_schema)
+        content = _agreed(schema)
+        arguments = {"message": shown(params.message, _LONGEST_SHOWN), "answer": content}
+        if content is None or await self._refusal("elicitation", arguments) is not None:
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content=content)
+
+    async def sample(
+        self, context: Any, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        """Return what our model answers to the server's messages."""
+        messages = _messages(params)
+        if messages is None:
+            return ErrorData(code=INVALID_REQUEST, message="Only text can be sampled here.")
+        told_messages = [{"role": one.role.value, "content": one.text} for one in messages]
+        limit = min(params.max_tokens, MAX_SAMPLED_TOKENS)
+        arguments = {
+            "messages": shown(dumps(told_messages), _LONGEST_SHOWN),
+            "max_tokens": limit,
+        }
+        refusal = await self._refusal("sampling", arguments)
+        if refusal is not None:
+            return ErrorData(code=INVALID_REQUEST, message=f"Denied: {refusal.reason}")
+        if self._engine is None or not self._model:
+            return ErrorData(code=INVALID_REQUEST, message="There is no model to sample from.")
+        return await self._sampled(messages, limit, params.temperature)
+
+    async def _sampled(
+        self, messages: list[Message], limit: int, temperature: float | None
+    ) -> CreateMessageResult | ErrorData:
+        try:
+            reply = await run_in_worker(
+                lambda: self._engine.generate(
+                    messages,
+                    model=self._model,
+                    temperature=0.7 if temperature is None else temperature,
+                    max_tokens=limit,
+                )
+            )
+        except Exception as error:  # noqa: BLE001 - an engine may be anybody's and may raise anything
+            return ErrorData(code=INVALID_REQUEST, message=f"The model failed: {told(error)}")
+        return CreateMessageResult(
+            role="assistant",
+            content=TextContent(text=str(reply.get("content") or "")),
+            model=str(reply.get("model") or self._model),
+        )
+
+    async def _refusal(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
+        context = self._context()
+        approver: Approver | None = context.approve
+        if approver is None:
+            return NOBODY_TO_ASK
+        name = f"{self._server}__{kind}"
+        spec = ToolSpec(
+            name,
+            f"The MCP server {self._server} asks during a call.",
+            category="integration",
+            requires_confirmation=True,
+        )
+        request = ToolCallRequest(
+            f"{context.call_id}_{uuid4().hex[:8]}",
+            name,
+            arguments,
+            dumps(arguments),
+            spec,
+            context.context,
+        )
+        if is_async(approver):
+            return await asked_async(approver, request)
+        refusal: Denied | None = await run_in_worker(lambda: asked(approver, request))
+        return refusal
+
+    def _context(self) -> ToolContext:
+        """Return the call that the server asks for.
+
+        In the newer era its question comes as the call's answer. In the older one it comes by
+        itself: where calls with several approvers are under way, nobody can say whose it is.
+        """
+        asking = _asking.get()
+        if asking is not None and asking[0] is self:
+            return asking[1]
+        under_way = list(self._under_way.values())
+        if len({id(one.approve) for one in under_way}) == 1:
+            return under_way[-1]
+        return ToolContext()
+
+
+def _agreed(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the form filled in for a user who says yes; None where a yes is not enough."""
+    content: dict[str, Any] = {}
+    for name, field in (schema.get("properties") or {}).items():
+        if "default" in field:
+            content[name] = field["default"]
+        elif field.get("type") == "boolean":
+            content[name] = True
+        elif name in (schema.get("required") or ()):
+            return None
+    return content
+
+
+def _messages(params: CreateMessageRequestParams) -> list[Message] | None:
+    messages = [Message(Role.SYSTEM, params.system_prompt)] if params.system_prompt else []
+    for one in params.messages:
+        blocks = one.content if isinstance(one.content, list) else [one.content]
+        if not all(isinstance(block, TextContent) for block in blocks):
+            return None
+        text = "\n".join(block.text for block in blocks if isinstance(block, TextContent))
+        messages.append(Message(Role(one.role), text))
+    return messages

@@ -1,0 +1,306 @@
+"""One server, kept connected by a task that owns everything opened for it.
+
+The owner connects, lists the tools, and waits until the connection ends; then it tries again, later
+and later. Whoever calls meanwhile is answered "unavailable: …" at once.
+"""
+
+import asyncio
+import atexit
+import logging
+import math
+import time
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp.types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcp import Client
+from openjarvis._version import __version__
+from openjarvis.config import McpServerConfig
+from openjarvis.core.errors import ToolError
+from openjarvis.mcp.answers import Answers
+from openjarvis.mcp.definitions import MAX_TOOLS, Definition, Listing, listing
+from openjarvis.mcp.errors import ServerUnavailable, shown, told
+from openjarvis.mcp.loop_thread import CLOSED, LoopThread
+from openjarvis.mcp.servers import Server
+from openjarvis.mcp.transport import StderrTail, open_transport, watched
+from openjarvis.toolkit.context import ToolContext
+
+_log = logging.getLogger("openjarvis.mcp")
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # its tracebacks are for who asks
+
+MAX_PAGES = 100
+_CLOSE_SECONDS = 10.0
+_SESSION_TERMINATED = "Session terminated"
+_CHANGES_SETTLE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before a server is tried again, in seconds.
+
+    `first`, then twice as long each time up to `most`; anew after a connection of `steady`.
+    """
+
+    first: float = 0.5
+    most: float = 60.0
+    steady: float = 30.0
+
+
+class Connection:
+    """A server that is connected to when it is first needed. Any thread may call any method."""
+
+    def __init__(
+        self,
+        server: Server,
+        answers: Answers,
+        *,
+        auth: httpx2.Auth | None = None,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.server = server
+        self.reason = ""
+        self.protocol = ""
+        self._answers = answers
+        self._auth = auth
+        self._backoff = backoff or Backoff()
+        self._lock = Lock()
+        self._thread: LoopThread | None = None
+        self._owner: Future[None] | None = None
+        self._closed = False
+        # Only the server's own loop touches what follows.
+        self._client: Client | None = None
+        self._listing = Listing({}, [])
+        self._settled = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._stderr = StderrTail()
+
+    def listed(self) -> "Future[Listing]":
+        """Return the tools of the server, once it is connected.
+
+        Raises (when the future is asked):
+            ServerUnavailable: when it cannot be reached.
+        """
+        return self._submit(self._list_when_ready())
+
+    def call(
+        self, definition: Definition, arguments: dict[str, Any], context: ToolContext
+    ) -> "Future[Any]":
+        """Return the SDK's answer of a call; cancelling the future cancels the call.
+
+        Raises (when the future is asked):
+            ServerUnavailable: when the server cannot be reached, or was lost during the call.
+            ToolError: when it refused the call, changed the tool, or broke the protocol.
+        """
+        return self._submit(self._call(definition, arguments, context))
+
+    def start_closing(self) -> None:
+        """Ask the connection to end, without waiting for it."""
+        with self._lock:
+            self._closed = True
+        if self._thread is not None:
+            with suppress(ServerUnavailable):
+                self._thread.submit(self._shut())
+
+    def close(self) -> None:
+        """End the connection and the server's process; calls under way are answered."""
+        self.start_closing()
+        thread, owner = self._thread, self._owner
+        if thread is None or owner is None:
+            return
+        if not thread.is_current():
+            with suppress(TimeoutError):
+                owner.exception(_CLOSE_SECONDS)
+        thread.close(_CLOSE_SECONDS)
+        atexit.unregister(self.close)
+
+    def _submit(self, coroutine: Coroutine[Any, Any, Any]) -> "Future[Any]":
+        with self._lock:
+            if self._closed:
+                coroutine.close()
+                raise ServerUnavailable(CLOSED)
+            if self._thread is None:
+                self._thread = LoopThread(f"openjarvis-mcp-{self.server.name}")
+                self._owner = self._thread.submit(self._own())
+                atexit.register(self.close)
+            thread = self._thread
+        return thread.submit(coroutine)
+
+    # In the server's loop: the owner.
+
+    async def _own(self) -> None:
+        delay = self._backoff.first
+        while not self._closing.is_set():
+            began = time.monotonic()
+            reason = await self._reason_of_end()
+            if time.monotonic() - began > self._backoff.steady:
+                delay = self._backoff.first
+            self._settle(None, reason)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), delay)
+            delay = min(2 * delay, self._backoff.most)
+        self._settle(None, CLOSED)
+
+    async def _reason_of_end(self) -> str:
+        """Serve until the connection ends, and return why it did."""
+        try:
+            await self._serve()
+            reason = "the connection ended"
+        except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
+            _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
+            reason = told(error)
+        last = self._stderr.last_line()
+        return f"{reason} ({last})" if last else reason
+
+    async def _serve(self) -> None:
+        settings = self.server.expanded()
+        self._ended.clear()
+        transport = open_transport(self.server, settings, stderr=self._stderr, auth=self._auth)
+        deadline = anyio.current_time() + settings.connect_timeout_seconds
+        with anyio.CancelScope(deadline=deadline) as scope:
+            async with self._made(watched(transport, self._ended.set), settings) as client:
+                await self._list(client, settings)
+                scope.deadline = math.inf
+                self._settle(client, "")
+                await self._until_ended(client, settings)
+        if scope.cancelled_caught:
+            raise TimeoutError(f"no answer within {settings.connect_timeout_seconds:g} s")
+
+    def _made(self, transport: Any, settings: McpServerConfig) -> Client:
+        return Client(
+            transport,
+            client_info=Implementation(name="openjarvis", version=__version__),
+            message_handler=self._heard,
+            elicitation_callback=self._answers.elicit if settings.elicitation else None,
+            sampling_callback=self._answers.sample if settings.sampling else None,
+            cache=None,
+        )
+
+    async def _until_ended(self, client: Client, settings: McpServerConfig) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._follow_changes, client, settings)
+            group.start_soon(self._listen, client)
+            await self._ended.wait()
+            self._client = None
+            group.cancel_scope.cancel()
+
+    async def _follow_changes(self, client: Client, settings: McpServerConfig) -> None:
+        while True:
+            await self._changed.wait()
+            await anyio.sleep(_CHANGES_SETTLE)
+            self._changed.clear()
+            await self._list(client, settings)
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of changed tools from servers of the new era; those of the old one just say so."""
+        tools = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (
+            tools and tools.list_changed
+        ):
+            return
+        with suppress(ListenNotSupportedError, MCPError, SubscriptionLost):
+            async with client.listen(tools_list_changed=True) as events:
+                async for _ in events:
+                    self._changed.set()
+
+    async def _heard(self, message: Any) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._changed.set()
+        elif isinstance(message, Exception):
+            _log.debug("The MCP server %s sent what is no message", self.server.name)
+
+    async def _list(self, client: Client, settings: McpServerConfig) -> None:
+        """Read every page of the server's tools."""
+        tools: list[Any] = []
+        cursor: str | None = None
+        seen: set[str | None] = set()
+        while client.server_capabilities.tools is not None and len(tools) <= MAX_TOOLS:
+            seen.add(cursor)
+            page = await client.list_tools(cursor=cursor)
+            tools.extend(page.tools)
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
+                break
+        self._listing = listing(self.server.name, settings, tools)
+
+    def _settle(self, client: Client | None, reason: str) -> None:
+        self._client = client
+        self.reason = reason
+        if client is not None:
+            self.protocol = client.protocol_version
+        self._settled.set()
+
+    async def _shut(self) -> None:
+        self._closing.set()
+        self._ended.set()
+
+    # In the server's loop: callers.
+
+    async def _connected(self) -> Client:
+        await self._settled.wait()
+        if self._client is None:
+            name = self.server.name
+            raise ServerUnavailable(f"the MCP server {name!r}: {self.reason or 'it is restarted'}")
+        return self._client
+
+    async def _list_when_ready(self) -> Listing:
+        await self._connected()
+        return self._listing
+
+    async def _call(
+        self, definition: Definition, arguments: dict[str, Any], context: ToolContext
+    ) -> Any:
+        client = await self._connected()
+        self._refuse_changed(definition)
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
+            context.progress(shown(message, 500) if message else count)
+
+        with self._answers.during(context):
+            try:
+                return await client.call_tool(
+                    definition.remote_name, arguments, progress_callback=hear
+                )
+            except MCPError as error:
+                raise self._failure(error) from error
+            except Exception as error:
+                raise ToolError(
+                    f"the MCP server {self.server.name!r} answered what breaks the protocol: "
+                    f"{told(error)}"
+                ) from error
+
+    def _refuse_changed(self, definition: Definition) -> None:
+        if not definition.digest:
+            return  # made while the server was away: there is nothing to compare with
+        present = self._listing.tools.get(definition.spec.name)
+        if present is None:
+            raise ToolError(
+                f"the MCP server {self.server.name!r} no longer offers {definition.remote_name!r}"
+            )
+        if present.digest != definition.digest:
+            raise ToolError(
+                f"the MCP server {self.server.name!r} has changed the definition of "
+                f"{definition.remote_name!r} since it was offered; it does not run until it is "
+                "offered anew ('jarvis mcp list' shows the change)"
+            )
+
+    def _failure(self, error: MCPError) -> ToolError:
+        name = self.server.name
+        if error.code == CONNECTION_CLOSED or error.message == _SESSION_TERMINATED:
+            self._ended.set()
+            return ServerUnavailable(
+                f"the MCP server {name!r} was lost during the call, which may or may not have run"
+            )
+        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")

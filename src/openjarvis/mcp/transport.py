@@ -1,0 +1,126 @@
+"""The three ways to a server: a process over stdio, streamable HTTP, SSE; and seeing it end."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, TextIO
+
+import httpx2
+from anyio import EndOfStream
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from openjarvis.config import McpServerConfig
+from openjarvis.core import workers
+from openjarvis.mcp.errors import shown
+from openjarvis.mcp.servers import Server
+
+Streams = tuple[Any, Any]
+_TAIL = 2_000
+
+
+class StderrTail:
+    """What a server's process wrote last to its stderr, for the reason why it ended."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._drained: workers.Job | None = None
+
+    @contextmanager
+    def file(self) -> Iterator[TextIO]:
+        """Yield a file to write to; what is written is read away, so that it never fills up."""
+        reading, writing = os.pipe()
+        self._tail = b""
+        self._drained = workers.start(lambda: self._drain(reading))
+        with os.fdopen(writing, "w", encoding="utf-8") as sink:
+            yield sink
+
+    def last_line(self) -> str:
+        """Return the last line, safe to show; only after `file` has ended."""
+        if self._drained is not None:
+            self._drained.wait(0.2)
+        lines = self._tail.decode(errors="replace").strip().splitlines()
+        return shown(lines[-1], 200) if lines else ""
+
+    def _drain(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, "rb", buffering=0) as source:
+            while chunk := source.read(65_536):
+                self._tail = (self._tail + chunk)[-_TAIL:]
+
+
+@asynccontextmanager
+async def open_transport(
+    server: Server, settings: McpServerConfig, *, stderr: StderrTail, auth: httpx2.Auth | None
+) -> AsyncIterator[Streams]:
+    """Yield the streams to a server; leaving ends its process or connection."""
+    if server.kind == "stdio":
+        parameters = StdioServerParameters(
+            command=settings.command,
+            args=settings.args,
+            env=settings.env,
+            cwd=os.path.expanduser(settings.cwd) or None,  # noqa: PTH111 - "" means none
+            encoding_error_handler="replace",
+        )
+        with stderr.file() as errlog:
+            async with stdio_client(parameters, errlog=errlog) as streams:
+                yield streams
+    elif server.kind == "sse":
+        async with sse_client(
+            settings.url,
+            headers=settings.headers,
+            timeout=settings.connect_timeout_seconds,
+            auth=auth,
+        ) as streams:
+            yield streams
+    else:
+        async with (
+            create_mcp_http_client(headers=settings.headers, auth=auth) as http_client,
+            streamable_http_client(settings.url, http_client=http_client) as streams,
+        ):
+            yield streams
+
+
+@asynccontextmanager
+async def watched(
+    transport: AbstractAsyncContextManager[Streams], on_end: Callable[[], None]
+) -> AsyncIterator[Streams]:
+    """Yield the streams of `transport`; `on_end` is called when the server's side has ended."""
+    async with transport as (reading, writing):
+        yield _WatchedStream(reading, on_end), writing
+
+
+class _WatchedStream:
+    """A read stream that tells when it ends; all else is passed on."""
+
+    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def receive(self) -> Any:
+        try:
+            return await self._inner.receive()
+        except EndOfStream:
+            self._on_end()
+            raise
+
+    def __aiter__(self) -> "_WatchedStream":
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._inner.__anext__()
+        except StopAsyncIteration:
+            self._on_end()
+            raise
+
+    async def __aenter__(self) -> "_WatchedStream":
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._inner.__aexit__(*error)

@@ -1,0 +1,84 @@
+"""A loopback server that speaks the documented APIs of Telegram, Discord and Slack."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Queue
+from threading import Thread
+from typing import Any, Self
+
+Answer = tuple[int, Any]
+
+
+@dataclass
+class Received:
+    """A request as it came."""
+
+    method: str
+    path: str
+    body: dict[str, Any]
+
+
+@dataclass
+class ServiceServer:
+    """Answers what `answer(request)` says, by default as a service that is content."""
+
+    answer: Callable[[Received], Answer | None] = lambda request: None
+    received: list[Received] = field(default_factory=list)
+    updates: "Queue[dict[str, Any]]" = field(default_factory=Queue)
+
+    def __enter__(self) -> Self:
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                service.reply(self, "GET")
+
+            def do_POST(self) -> None:
+                service.reply(self, "POST")
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def port(self) -> int:
+        return int(self._http.server_address[1])
+
+    def reply(self, handler: Any, method: str) -> None:
+        raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        request = Received(method, handler.path, json.loads(raw or b"{}"))
+        self.received.append(request)
+        status, content = self.answer(request) or self._content(request)
+        body = json.dumps(content).encode()
+        handler.send_response(status)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def _content(self, request: Received) -> Answer:
+        if request.path.endswith("/getUpdates"):
+            update = self.updates.get(timeout=30)
+            return 200, {"ok": True, "result": [update] if update else []}
+        return 200, {"ok": True, "result": {"id": 1, "username": "a_bot"}}
+
+    def texts(self) -> list[str]:
+        """Return the texts that were sent."""
+        bodies = [one.body for one in self.received]
+        return [body.get("text") or body.get("content") for body in bodies if body]

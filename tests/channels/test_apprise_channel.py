@@ -1,0 +1,162 @@
+import logging
+import socket
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Sink
+
+from channel_server import Received, ServiceServer
+from openjarvis.channels.apprise_channel import AppriseChannel
+from openjarvis.channels.base import ChannelError, ChannelStatus
+from openjarvis.config import ChannelConfig
+from openjarvis.core.errors import ConfigError
+
+TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
+TELEGRAM = f"tgram://{TOKEN}/4242"
+DISCORD = "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js"
+
+
+def channel(url: str, **settings: object) -> AppriseChannel:
+    options = {"attempts": 1, **settings}
+    return AppriseChannel("ops", ChannelConfig(url=url, **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", [TELEGRAM, DISCORD])
+def test_a_message_reaches_the_service(service: ServiceServer, url: str) -> None:
+    assert channel(url).send("ops", "the build is green")
+
+    assert service.texts() == ["the build is green"]
+
+
+def test_a_json_webhook_gets_the_message(service: ServiceServer) -> None:
+    assert channel(f"json://127.0.0.1:{service.port}/hook").send("ops", "hi")
+
+    assert service.received[0].body["message"] == "hi"
+
+
+def test_long_messages_are_split_to_what_the_service_takes(service: ServiceServer) -> None:
+    text = "\n\n".join(f"paragraph {number} " + "x" * 900 for number in range(5))
+
+    channel(DISCORD + "?format=text").send("ops", text)
+
+    sent = service.texts()
+    assert len(sent) == 3
+    assert all(len(part) <= 2_000 for part in sent)
+    assert "".join(sent).replace("\n", "") == text.replace("\n", "")
+
+
+def test_a_message_of_too_many_parts_is_refused_whole(service: ServiceServer) -> None:
+    with pytest.raises(ChannelError, match="too long"):
+        channel(DISCORD).send("ops", "x" * 50_000)
+
+    assert service.received == []
+
+
+def test_a_refused_message_is_sent_again(service: ServiceServer) -> None:
+    refusals = [500]
+
+    def answer(request: Received) -> tuple[int, object] | None:
+        return (refusals.pop(), {}) if refusals else None
+
+    service.answer = answer
+
+    assert channel(TELEGRAM, attempts=2).send("ops", "hi")
+    assert service.texts() == ["hi", "hi"]
+
+
+@pytest.mark.parametrize("url", [TELEGRAM, DISCORD])
+def test_no_token_is_in_errors_logs_or_reprs(
+    service: ServiceServer, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.answer = lambda request: (401, {"ok": False, "description": f"bad token {url}"})
+    made = channel(url)
+
+    with caplog.at_level(logging.DEBUG), pytest.raises(ChannelError) as raised:
+        made.send("ops", "hi")
+    status, seen = made.look()
+
+    secrets = (TOKEN, "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "JHMHI8qBe7bk2ZwO5U711o3dV_js")
+    shown = f"{raised.value} {seen} {made!r} {made._settings!r} {caplog.text}"
+    assert not any(secret in shown for secret in secrets)
+    assert "Failed to send to 'ops'" in str(raised.value)
+    assert status is ChannelStatus.ERROR
+
+
+def test_a_service_that_does_not_answer_is_left_after_the_time_out(service: ServiceServer) -> None:
+    let_go = Event()
+    service.answer = lambda request: (200, {}) if let_go.wait(20) else None
+
+    with pytest.raises(ChannelError, match="may or may not have arrived"):
+        channel(TELEGRAM, timeout_seconds=0.3, attempts=3).send("ops", "hi")
+    let_go.set()
+
+    assert len(service.received) == 1
+
+
+def test_status_asks_the_service_about_the_token(service: ServiceServer) -> None:
+    assert channel(TELEGRAM).status() is ChannelStatus.CONNECTED
+    assert channel(DISCORD).status() is ChannelStatus.CONNECTED
+    assert service.received[0].path == f"/bot{TOKEN}/getMe"
+
+
+def test_status_of_a_service_that_is_away(service: ServiceServer) -> None:
+    made = channel(TELEGRAM)
+    made.plugin()
+    service.__exit__()
+
+    assert made.status() is ChannelStatus.DISCONNECTED
+
+
+@pytest.fixture
+def mail() -> Iterator[Controller]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    controller = Controller(_Kept(), hostname="127.0.0.1", port=port)
+    controller.start()
+    yield controller
+    controller.stop()
+
+
+class _Kept(Sink):
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[bytes] = []
+
+    async def handle_DATA(self, server: object, session: object, envelope: object) -> str:  # noqa: N802
+        self.messages.append(envelope.content)  # type: ignore[attr-defined]
+        return "250 OK"
+
+
+def test_mail_is_sent_and_its_server_asked(mail: Controller) -> None:
+    made = channel(
+        f"mailto://127.0.0.1:{mail.port}?from=a@example.org&to=b@example.org&mode=insecure"
+    )
+
+    assert made.send("ops", "the build is green")
+    assert made.status() is ChannelStatus.CONNECTED
+
+    assert b"the build is green" in mail.handler.messages[0]
+
+
+def test_variables_of_the_address_are_filled_in_or_named(
+    service: ServiceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BOT", raising=False)
+    with pytest.raises(ConfigError, match=r"'ops' needs \$\{BOT\}"):
+        channel("tgram://${BOT}/4242").send("ops", "hi")
+    monkeypatch.setenv("BOT", TOKEN)
+
+    assert channel("tgram://${BOT}/4242").send("ops", "hi")
+
+
+@pytest.mark.parametrize("url", ["nonsense", "no-such://x/y", "tgram://"])
+def test_an_address_that_cannot_be_sent_to_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(ChannelError, match="none that can be sent to"):
+        channel(url).send("ops", "hi")
+
+
+def test_an_empty_message_is_refused(service: ServiceServer) -> None:
+    with pytest.raises(ChannelError, match="empty"):
+        channel(TELEGRAM).send("ops", " \n ")

@@ -1,0 +1,474 @@
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from openai_server import (
+    USAGE,
+    Answer,
+    OpenAIServer,
+    delta,
+    endless,
+    fragment,
+    refusal,
+    stream,
+)
+
+TOOL_FILE = '''
+from openjarvis import tool
+
+
+@tool(requires_confirmation=True)
+def pay(order: str) -> str:
+    """Pay an order."""
+    return f"{order} is paid"
+
+
+@tool
+def chatter(text: str) -> str:
+    """Print a text."""
+    print("printed by the tool")
+    return text + "\\x1b[31m"
+
+
+@tool
+def sleep() -> str:
+    """Sleep."""
+    import time
+
+    time.sleep(60)
+    return "awake"
+'''
+PROMPT = "› "
+
+# A child of a process with threads may only start another program, which is all that pexpect does.
+pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
+
+
+def speaks(*words: str) -> Answer:
+    return stream(*(delta(content=word) for word in words), delta("stop"), USAGE)
+
+
+def asks_for(name: str, arguments: str = "{}") -> Answer:
+    return stream(
+        fragment(call_id="call_a", name=name, arguments=arguments), delta("tool_calls"), USAGE
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tools = tmp_path / "tools"
+    tools.mkdir(mode=0o755)
+    (tools / "shop.py").write_text(TOOL_FILE)
+    (tools / "shop.py").chmod(0o644)
+    return tmp_path
+
+
+def environment(folder: Path, server: OpenAIServer | None) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    found = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url} if server else {}
+    return {
+        **kept,
+        **found,
+        "OPENJARVIS_HOME": str(folder / "home"),
+        "TERM": "dumb",
+        "PYTHONUTF8": "1",
+    }
+
+
+def command(*options: str, engine: str = "openai") -> list[str]:
+    return ["-m", "openjarvis", "chat", "-e", engine, "-m", "test-model", *options]
+
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    """Starts a chat under a terminal, with a server that gives these answers."""
+    opened: list[Any] = []
+
+    def begin(*answers: Answer, options: tuple[str, ...] = ()) -> Any:
+        server = OpenAIServer(*answers, models=("test-model", "other-model"))
+        server.__enter__()
+        child = pexpect.spawn(
+            sys.executable,
+            command("--tools-dir", str(folder / "tools"), *options),
+            env=environment(folder, server),
+            cwd=str(folder),
+            encoding="utf-8",
+            timeout=20,
+            dimensions=(40, 200),
+        )
+        child.server = server
+        opened.append(child)
+        child.expect_exact(PROMPT)
+        return child
+
+    yield begin
+    for child in opened:
+        child.close(force=True)
+        child.server.__exit__()
+
+
+def say(child: Any, text: str) -> str:
+    """Type a line, and return what is shown until the next prompt."""
+    child.sendline(text)
+    child.expect_exact(PROMPT)
+    return str(child.before)
+
+
+def leave(child: Any) -> None:
+    child.sendeof()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+def sent(child: Any, request: int = -1) -> list[tuple[str, str]]:
+    messages = child.server.bodies[request]["messages"]
+    return [(message["role"], message.get("content") or "") for message in messages]
+
+
+class TestAtATerminal:
+    def test_the_conversation_goes_on_from_turn_to_turn(self, start: Start) -> None:
+        child = start(speaks("Hello ", "there."), speaks("You said hi."))
+
+        assert "engine openai · model test-model · agent simple" in child.before
+        assert "Hello there." in say(child, "hi")
+        assert "You said hi." in say(child, "what did I say?")
+        assert sent(child) == [
+            ("user", "hi"),
+            ("assistant", "Hello there."),
+            ("user", "what did I say?"),
+        ]
+        leave(child)
+
+    def test_a_call_is_shown_with_arguments_outcome_and_time(self, start: Start) -> None:
+        child = start(
+            asks_for("chatter", '{"text": "abc"}'),
+            speaks("Done."),
+            options=("--tools", "chatter"),
+        )
+
+        shown = say(child, "go")
+
+        assert '→ chatter {"text": "abc"}' in shown
+        assert re.search(r"✓ chatter \d\.\d\d s · abc\\x1b\[31m", shown)
+        assert "printed by the tool" in shown
+        assert "Done." in shown
+        assert "\x1b[31m" not in shown
+        leave(child)
+
+    def test_an_approval_is_asked_for_and_given(self, start: Start) -> None:
+        child = start(
+            asks_for("pay", '{"order": "A7"}'), speaks("Paid."), options=("--tools", "pay")
+        )
+
+        child.sendline("pay A7")
+        child.expect_exact('pay wants to run with {"order": "A7"}')
+        child.expect_exact("Allow?")
+        shown = say(child, "y")
+
+        assert "A7 is paid" in shown
+        assert "Paid." in shown
+        leave(child)
+
+    def test_a_refusal_reaches_the_model_with_its_reason(self, start: Start) -> None:
+        child = start(
+            asks_for("pay", '{"order": "A7"}'), speaks("As you wish."), options=("--tools", "pay")
+        )
+
+        child.sendline("pay A7")
+        child.expect_exact("Allow?")
+        shown = say(child, "n too much")
+
+        assert "✗ pay" in shown
+        assert "denied and did not run: too much" in sent(child)[-1][1]
+        leave(child)
+
+    def test_always_holds_for_the_session(self, start: Start) -> None:
+        child = start(
+            asks_for("pay", '{"order": "A7"}'),
+            speaks("Paid."),
+            asks_for("pay", '{"order": "B8"}'),
+            speaks("Paid too."),
+            options=("--tools", "pay"),
+        )
+
+        child.sendline("pay A7")
+        child.expect_exact("Allow?")
+        say(child, "a")
+        shown = say(child, "pay B8")
+
+        assert "Allow?" not in shown
+        assert "B8 is paid" in shown
+        leave(child)
+
+    def test_ctrl_c_stops_an_answer_and_the_conversation_goes_on(self, start: Start) -> None:
+        child = start(endless(delta(content="la ")), speaks("Fine."))
+
+        child.sendline("sing")
+        child.expect_exact("la la la")
+        child.sendintr()
+        child.expect_exact("Stopped.")
+        child.expect_exact(PROMPT)
+        shown = say(child, "are you well?")
+
+        assert "Fine." in shown
+        roles = [role for role, _ in sent(child)]
+        assert roles == ["user", "assistant", "user"]
+        assert sent(child)[1][1].startswith("la la la")
+        leave(child)
+
+    def test_ctrl_c_stops_a_tool_and_leaves_no_call_unanswered(self, start: Start) -> None:
+        child = start(asks_for("sleep"), speaks("Good morning."), options=("--tools", "sleep"))
+
+        child.sendline("sleep")
+        child.expect_exact("→ sleep")
+        child.sendintr()
+        child.expect_exact("Stopped.")
+        child.expect_exact(PROMPT)
+        say(child, "awake?")
+
+        assert [role for role, _ in sent(child)] == [
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "user",
+        ]
+        assert "interrupted" in sent(child)[2][1]
+        leave(child)
+
+    def test_ctrl_c_at_the_approval_denies_and_stops(self, start: Start) -> None:
+        child = start(asks_for("pay", '{"order": "A7"}'), speaks("ok"), options=("--tools", "pay"))
+
+        child.sendline("pay A7")
+        child.expect_exact("Allow?")
+        child.sendintr()
+        child.expect_exact("Stopped.")
+        child.expect_exact(PROMPT)
+        say(child, "well?")
+
+        assert "is paid" not in str(sent(child))
+        leave(child)
+
+    def test_ctrl_c_at_the_prompt_does_not_leave(self, start: Start) -> None:
+        child = start(speaks("Still here."))
+
+        child.sendintr()
+        child.expect_exact("Ctrl-D or /exit leaves.")
+        child.expect_exact(PROMPT)
+
+        assert "Still here." in say(child, "there?")
+        leave(child)
+
+    def test_lines_that_go_on_are_one_turn(self, start: Start) -> None:
+        child = start(speaks("one"), speaks("two"))
+
+        child.sendline("first \\")
+        child.expect_exact("… ")
+        say(child, "second")
+        assert sent(child)[-1] == ("user", "first \nsecond")
+        child.sendline('"""a')
+        child.expect_exact("… ")
+        child.sendline("/b")
+        child.expect_exact("… ")
+        say(child, 'c"""')
+
+        assert sent(child)[-1] == ("user", "a\n/b\nc")
+        leave(child)
+
+    def test_an_error_is_told_and_the_question_can_be_asked_again(self, start: Start) -> None:
+        child = start(refusal(400, "too strange"), speaks("Better."))
+
+        assert "too strange" in say(child, "strange")
+        assert "Better." in say(child, "plain")
+        assert sent(child) == [("user", "plain")]
+        leave(child)
+
+    def test_commands(self, start: Start, folder: Path) -> None:
+        child = start(speaks("First."), speaks("Second."), speaks("Third."))
+
+        assert "/save" in say(child, "/help")
+        assert "Did you mean '/clear'?" in say(child, "/claer")
+        tools = say(child, "/tools")
+        assert "  calculator" in tools
+        assert "  pay" in tools
+        assert "agent orchestrator · tools: pay, think" in say(child, "/tools pay,think")
+        assert "Did you mean 'calculator'?" in say(child, "/tools calculater")
+        assert "* pay" in say(child, "/tools")
+        assert "agent simple · tools: none" in say(child, "/tools none")
+        assert "* test-model" in say(child, "/model")
+        assert "model other-model" in say(child, "/model other-model")
+        say(child, "one")
+        assert child.server.bodies[-1]["model"] == "other-model"
+        assert "* openai" in say(child, "/engine")
+        assert "Did you mean 'openai'?" in say(child, "/engine opnai")
+        assert "Saved in talk.md." in say(child, "/save talk.md")
+        assert "is there already" in say(child, "/save talk.md")
+        assert "Saved in talk.json." in say(child, "/save talk.json")
+        say(child, "/clear")
+        say(child, "two")
+        assert sent(child) == [("user", "two")]
+        child.sendline("/exit")
+        child.expect(pexpect.EOF)
+
+        assert (folder / "talk.md").read_text() == "## User\n\none\n\n## Assistant\n\nFirst.\n"
+        saved = json.loads((folder / "talk.json").read_text())
+        assert [message["content"] for message in saved["messages"]] == ["one", "First."]
+
+    def test_what_was_typed_is_kept_for_the_next_time(self, start: Start, folder: Path) -> None:
+        child = start(speaks("one"))
+        say(child, "remember me")
+        leave(child)
+
+        path = folder / "home" / "chat_history"
+        assert "remember me" in path.read_text()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+        child = start(speaks("two"))
+        child.send("\x10")  # Ctrl-P: the line before
+        child.expect_exact("remember me")
+        child.send("\x15")  # Ctrl-U: nothing typed
+        leave(child)
+
+    def test_the_history_can_be_switched_off(self, start: Start, folder: Path) -> None:
+        (folder / "home").mkdir()
+        (folder / "home" / "config.toml").write_text("[chat]\nhistory = false\n")
+
+        child = start(speaks("one"))
+        say(child, "forget me")
+        leave(child)
+
+        assert not (folder / "home" / "chat_history").exists()
+
+    def test_a_text_agent_shows_its_thoughts_and_then_the_answer(self, start: Start) -> None:
+        child = start(
+            speaks("Thought: add\nAction: calculator\nAction Input: 2+2\nObservation: 5"),
+            speaks("Thought: so\nFinal Answer: It is 4."),
+            options=("--tools", "calculator", "--agent", "native_react"),
+        )
+
+        shown = say(child, "2+2?")
+
+        assert "✓ calculator" in shown
+        assert shown.rstrip().endswith("It is 4.")
+        leave(child)
+
+    def test_turns_that_run_out_are_told(self, start: Start) -> None:
+        child = start(
+            asks_for("calculator", '{"expression": "2+2"}'),
+            speaks("I only got this far."),
+            options=("--tools", "calculator", "--max-turns", "1"),
+        )
+
+        shown = say(child, "2+2?")
+
+        assert "I only got this far." in shown
+        assert "turns were used up" in shown
+        leave(child)
+
+
+class TestInAPipe:
+    def piped(
+        self, folder: Path, text: str, *options: str, server: OpenAIServer | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, *command(*options, engine="openai" if server else "offline")],
+            input=text,
+            capture_output=True,
+            text=True,
+            env=environment(folder, server),
+            cwd=folder,
+            timeout=60,
+        )
+
+    def test_every_line_is_a_turn_and_answers_alone_are_printed(self, folder: Path) -> None:
+        done = self.piped(folder, "What is 15% of 340?\n\nWhat is 2+2?", "--tools", "calculator")
+
+        assert (done.returncode, done.stdout) == (0, "51.0\n4\n")
+        assert "No language model answered" in done.stderr
+        assert "\x1b" not in done.stderr
+
+    def test_nothing_to_say_is_fine(self, folder: Path) -> None:
+        done = self.piped(folder, "")
+
+        assert (done.returncode, done.stdout) == (0, "")
+
+    def test_approvals_are_denied_where_nobody_can_be_asked(self, folder: Path) -> None:
+        with OpenAIServer(asks_for("pay", '{"order": "A7"}'), speaks("Sorry.")) as server:
+            done = self.piped(
+                folder,
+                "pay\n",
+                "--tools",
+                "pay",
+                "--tools-dir",
+                str(folder / "tools"),
+                server=server,
+            )
+
+        assert done.stdout.startswith("Sorry.\n")
+        assert "no terminal to ask on" in done.stderr
+
+    def test_trouble_is_told_by_the_exit_code(self, folder: Path) -> None:
+        with OpenAIServer(refusal(400, "no"), speaks("Yes.")) as server:
+            done = self.piped(folder, "one\ntwo\n", server=server)
+
+        assert (done.returncode, done.stdout) == (1, "Yes.\n")
+
+    def test_it_ends_when_nobody_reads_the_answers(self, folder: Path) -> None:
+        line = f"'{sys.executable}' -m openjarvis chat -e offline --tools calculator"
+        done = subprocess.run(
+            f"(yes 'What is 2+2?' | head -1000 | {line}) | head -1",
+            shell=True,
+            capture_output=True,
+            text=True,
+            env=environment(folder, None),
+            cwd=folder,
+            timeout=60,
+        )
+
+        assert done.stdout == "4\n"
+        assert done.stderr.count("→") < 1000
+        assert "Broken pipe" not in done.stderr
+
+    @pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&-"])
+    def test_closed_streams_are_no_trouble(self, folder: Path, closing: str) -> None:
+        done = subprocess.run(
+            f"'{sys.executable}' -m openjarvis chat -e offline {closing}",
+            shell=True,
+            input="" if "<" not in closing else None,
+            capture_output=True,
+            text=True,
+            env=environment(folder, None),
+            cwd=folder,
+            timeout=60,
+        )
+
+        assert done.returncode == 0
+        assert "Error" not in done.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "says_what"),
+        [
+            (("--tools", "calculater"), "Did you mean 'calculator'?"),
+            (("--agent", "orchestrater"), "Did you mean 'orchestrator'?"),
+        ],
+    )
+    def test_a_name_that_is_none_ends_it_at_once(
+        self, folder: Path, options: tuple[str, ...], says_what: str
+    ) -> None:
+        done = self.piped(folder, "hi\n", *options)
+
+        assert done.returncode == 2
+        assert says_what in done.stderr

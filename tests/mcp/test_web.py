@@ -1,0 +1,132 @@
+import json
+from pathlib import Path
+from threading import Thread
+from typing import Annotated
+
+import httpx2
+import pytest
+from mcp.server import MCPServer
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import BaseModel
+
+from mcp_servers import OpenPool, run
+from mcp_web import Authority, echoing, free_port, served, wanting_a_login
+from openjarvis.config import McpServerConfig
+from openjarvis.mcp.servers import Server
+from waiting import eventually
+
+
+def web(port: int, path: str = "mcp", **settings: object) -> Server:
+    url = f"http://127.0.0.1:{port}/{path}"
+    return Server("web", "the test", McpServerConfig(url=url, confirm=False, **settings))  # type: ignore[arg-type]
+
+
+def test_a_server_over_streamable_http_is_called(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(), port):
+        pool = open_pool(web(port))
+        assert run(pool, "web__echo", {"text": "hi"}).content == "echo: hi"
+        pool.close()
+
+
+def test_a_server_over_sse_is_called(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(echoing().sse_app(), port):
+        pool = open_pool(web(port, "sse", transport="sse"))
+        assert run(pool, "web__echo", {"text": "hi"}).content == "echo: hi"
+        pool.close()
+
+
+def test_a_server_that_comes_back_is_called_again(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(), port):
+        pool = open_pool(web(port))
+        assert run(pool, "web__echo", {"text": "hi"}).success
+
+    away = run(pool, "web__echo", {"text": "hi"})
+    assert away.content.startswith("unavailable: ")
+
+    with served(echoing().streamable_http_app(), port):
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
+        pool.close()
+
+
+def test_a_login_is_made_once_kept_and_refreshed(open_pool: OpenPool, tmp_path: Path) -> None:
+    port, authority = free_port(), Authority(seconds=1)
+    server = web(port, oauth=True)
+
+    def browse(address: str) -> None:
+        # The listener may not be up yet when the address is told.
+        def follow() -> None:
+            transport = httpx2.HTTPTransport(retries=5)
+            with httpx2.Client(transport=transport, follow_redirects=True) as browser:
+                browser.get(address)
+
+        Thread(target=follow, daemon=True).start()
+
+    with served(wanting_a_login(authority, port).streamable_http_app(), port):
+        without = open_pool(server)
+        assert "jarvis mcp login web" in without.statuses()[0].reason
+        without.close()
+        first = open_pool(server, authorize=browse)
+        assert run(first, "web__echo", {"text": "hi"}).content == "echo: hi"
+        first.close()
+        stored = tmp_path / "mcp" / "oauth" / "web.json"
+        assert stored.stat().st_mode & 0o077 == 0
+        aged = json.loads(stored.read_text())
+        aged["tokens"]["saved_at"] -= 10
+        stored.write_text(json.dumps(aged))
+        later = open_pool(server)
+        assert run(later, "web__echo", {"text": "again"}).content == "echo: again"
+        later.close()
+
+    assert authority.grants[0] == "code"
+    assert "refresh" in authority.grants
+
+
+@pytest.mark.parametrize("content", ["", "[]", "not json"])
+def test_a_spoilt_token_file_means_to_log_in_again(
+    open_pool: OpenPool, tmp_path: Path, content: str
+) -> None:
+    stored = tmp_path / "mcp" / "oauth" / "web.json"
+    stored.parent.mkdir(parents=True)
+    stored.write_text(content)
+    port = free_port()
+
+    with served(wanting_a_login(Authority(), port).streamable_http_app(), port):
+        pool = open_pool(web(port, oauth=True))
+        assert "jarvis mcp login web" in pool.statuses()[0].reason
+        pool.close()
+
+
+class Sure(BaseModel):
+    sure: bool
+
+
+async def confirmed(text: str) -> Elicit[Sure]:
+    return Elicit(f"Say {text}?", Sure)
+
+
+def asking_first() -> MCPServer:
+    """Return a server of the newer era, whose question comes as the answer of the call."""
+    server = MCPServer("web")
+
+    @server.tool()
+    async def ask(text: str, answer: Annotated[Sure, Resolve(confirmed)]) -> str:
+        return f"{text}: {answer.sure}"
+
+    return server
+
+
+def test_a_question_of_the_newer_era_is_decided_by_the_approver(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(asking_first().streamable_http_app(), port):
+        pool = open_pool(web(port, elicitation=True))
+        allowed = run(pool, "web__ask", {"text": "hi"})
+        denied = run(pool, "web__ask", {"text": "hi"}, approve=lambda one: one.name == "web__ask")
+        protocol = pool.statuses()[0].protocol
+        pool.close()
+
+    assert protocol >= "2026"
+    assert allowed.content == "hi: True"
+    assert not denied.success

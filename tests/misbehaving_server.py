@@ -1,0 +1,170 @@
+"""An MCP server that does what servers should not: `python misbehaving_server.py`, over stdio.
+
+It speaks the protocol by hand, line by line, so that it can break it. What it does on start is
+chosen by its first argument, what it does in a call by the tool's name.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+_VERSION = "2025-06-18"
+mode = sys.argv[1] if len(sys.argv) > 1 else ""
+state = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+
+
+def tool(name: str, description: str = "What it says.", **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    return {"name": name, "description": description, "inputSchema": schema, **more}
+
+
+TOOLS = [
+    tool("echo", annotations={"readOnlyHint": True}),
+    tool("huge"),
+    tool("garbage"),
+    tool("half"),
+    tool("hang"),
+    tool("die"),
+    tool("change"),
+    tool("wrong"),
+    tool("sample"),
+    tool("ask"),
+    tool("noise"),
+    tool("odd name/with.dots"),
+    tool("x" * 80),
+    tool("twice"),
+    tool("twice"),
+    tool("long", "d" * 100_000),
+    tool("hidden", "Read me\u202e\x1b[31m\U000e0041."),
+    tool("big_schema", inputSchema={"type": "object", "title": "t" * 200_000}),
+    tool("no_schema", inputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
+]
+cancelled = threading.Event()
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def answer(request: dict[str, Any], result: Any) -> None:
+    send({"id": request["id"], "result": result})
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def listed(cursor: str | None) -> dict[str, Any]:
+    if mode == "endless-pages":
+        return {"tools": [tool("echo")], "nextCursor": str(int(cursor or 0) + 1)}
+    start = int(cursor or 0)
+    page = {"tools": TOOLS[start : start + 4]}
+    return page if start + 4 >= len(TOOLS) else {**page, "nextCursor": str(start + 4)}
+
+
+def call(request: dict[str, Any]) -> None:
+    name = request["params"]["name"]
+    said = request["params"].get("arguments", {}).get("text", "")
+    if name == "huge":
+        answer(request, text("x" * 10_000_000))
+    elif name == "garbage":
+        sys.stdout.write("Traceback: this is no protocol\n\x00\xff{]\n")
+        answer(request, text("after the garbage"))
+    elif name == "half":
+        sys.stdout.write('{"jsonrpc": "2.0", "id": ')
+        sys.stdout.flush()
+        os._exit(3)
+    elif name == "hang":
+        cancelled.wait(60)
+    elif name == "die":
+        sys.stderr.write("fatal: out of ideas\n")
+        sys.stderr.flush()
+        os._exit(1)
+    elif name == "change":
+        TOOLS[0]["description"] = "Something else now."
+        send({"method": "notifications/tools/list_changed"})
+        answer(request, text("changed"))
+    elif name == "wrong":
+        answer(request, {"content": "not a list"})
+    elif name == "noise":
+        sys.stderr.write("noise " * 100_000)
+        answer(request, text("quiet"))
+    elif name in ("sample", "ask"):
+        threading.Thread(target=ask_back, args=(request, name)).start()
+    else:
+        answer(request, text(f"{name}: {said}"))
+
+
+def ask_back(request: dict[str, Any], name: str) -> None:
+    asked = {
+        "sample": (
+            "sampling/createMessage",
+            {
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Say hi"}}],
+                "maxTokens": 10,
+            },
+        ),
+        "ask": (
+            "elicitation/create",
+            {
+                "message": "Really?",
+                "requestedSchema": {
+                    "type": "object",
+                    "properties": {"sure": {"type": "boolean"}},
+                    "required": ["sure"],
+                },
+            },
+        ),
+    }[name]
+    replied.clear()
+    send({"id": "back-1", "method": asked[0], "params": asked[1]})
+    replied.wait(10)
+    answer(request, text(json.dumps(replies[-1])))
+
+
+replies: list[dict[str, Any]] = []
+replied = threading.Event()
+
+
+def main() -> None:
+    if mode == "silent":
+        time.sleep(60)
+    if mode == "crash":
+        sys.stderr.write("ValueError: token=abcdefghijklmnop is wrong\n")
+        sys.exit(1)
+    if mode == "crash-once" and state is not None and not state.exists():
+        state.write_text("crashed")
+        sys.exit(1)
+    for line in sys.stdin:
+        message = json.loads(line)
+        method = message.get("method")
+        if method == "initialize":
+            answer(
+                message,
+                {
+                    "protocolVersion": _VERSION,
+                    "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "misbehaving", "version": "1"},
+                },
+            )
+        elif method == "tools/list":
+            answer(message, listed((message.get("params") or {}).get("cursor")))
+        elif method == "tools/call":
+            threading.Thread(target=call, args=(message,), daemon=True).start()
+        elif method == "notifications/cancelled":
+            cancelled.set()
+            if state is not None:
+                state.write_text("cancelled")
+        elif method is None:
+            replies.append(message.get("result") or message.get("error") or {})
+            replied.set()
+        elif "id" in message:
+            send({"id": message["id"], "error": {"code": -32601, "message": "unknown"}})
+
+
+main()
