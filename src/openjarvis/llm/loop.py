@@ -97,18 +97,26 @@ class Conversation:
             return ()
         self._open = turn.calls
         is_allowed = turn.finish_reason is not FinishReason.CONTENT_FILTER
-        spent = self._response.spending.why_to_stop()
-        if is_allowed and not spent and most is not None and self._response.steps < most:
-            if turn.correction:
-                self._tell(turn.correction)
-            return turn.calls
-        self._leave_open(spent or (NOT_RUN if most is not None else "Not run."))
-        self.ran_out = is_allowed and not spent and most is not None
+        if is_allowed and most is not None and self._response.steps < most:
+            return self._within_limits(turn)
+        self._leave_open(NOT_RUN if most is not None else "Not run.")
+        self.ran_out = is_allowed and most is not None
         if self.ran_out and self._last_word:
             self._begin_last_turn()
         else:
             self.has_ended = True
         return ()
+
+    def _within_limits(self, turn: Turn) -> Sequence[ToolCall]:
+        """Return the calls of a turn, unless what may be spent is spent."""
+        spent = self._response.spending.why_to_stop()
+        if spent:
+            self._leave_open(spent)
+            self.has_ended = True
+            return ()
+        if turn.correction:
+            self._tell(turn.correction)
+        return turn.calls
 
     def _begin_last_turn(self) -> None:
         self._is_last = True
