@@ -5,7 +5,6 @@ behind and reported as still running. Async code runs in the caller's task and i
 """
 
 import asyncio
-import ctypes
 from collections.abc import Coroutine, Generator
 from typing import Any
 
@@ -101,4 +100,6 @@ def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
     except RuntimeError:
         # It goes on even now. Python would close it once more when it is freed, at the latest at
         # exit, where it might never come to an end: so it is never freed.
+        import ctypes  # for this alone
+
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))
