@@ -76,6 +76,8 @@ def _plain_result(name: str, value: Any) -> ToolResult:
     """Return what a tool returned, in values of exact types."""
     result = result_of(name, value)
     content: Any = result.content
+    if result is not value and type(content) is str:
+        return result  # ours, made of a plain value
     if not isinstance(content, str):
         content = result_of(name, content).content
     usage, metadata = result.usage, result.metadata

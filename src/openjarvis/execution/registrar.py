@@ -26,6 +26,7 @@ class Registrar:
         self._bus = bus
         self._audit = audit
         self._max_result_chars = max_result_chars
+        self._stages = (self._keep, self._log, self._complete_audit, self._tell_end)
 
     def announce(self, trip: Trip) -> None:
         """Tell the bus that a call was asked for, once its arguments were read or given up."""
@@ -81,20 +82,18 @@ class Registrar:
         """
         if trip.performed is None:
             raise AssertionError(f"{trip.call.name!r} was not concluded")
-        answer, record = trip.performed
-        output = answer.content if whole is None else whole
-        steps = (
-            lambda: trip.run.records.append(record),
-            lambda: log_call(record),
-            lambda: self._complete_audit(trip, record, output),
-            lambda: self._tell_end(trip, answer, record),
-        )
-        while trip.stage < len(steps):
+        while trip.stage < len(self._stages):
             # Counted before it is taken: Ctrl-C comes between two instructions, and what it breaks
             # off must not be done twice.
             trip.stage += 1
-            steps[trip.stage - 1]()
+            self._stages[trip.stage - 1](trip, trip.performed, whole)
         return trip.performed
+
+    def _keep(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        trip.run.records.append(performed.record)
+
+    def _log(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        log_call(performed.record)
 
     def log_traceback(self, trip: Trip, error: BaseException) -> str:
         """Write the traceback of `error` to the local log, and return its reference."""
@@ -125,24 +124,25 @@ class Registrar:
             trip.repaired,
         )
 
-    def _complete_audit(self, trip: Trip, record: CallRecord, whole: str) -> None:
+    def _complete_audit(self, trip: Trip, performed: Performed, whole: str | None) -> None:
         if self._audit is None:
             return
         try:
             self._audit.ended(
                 trip.audit_row,
-                record,
+                performed.record,
                 run_id=trip.run.run_id,
                 agent=trip.run.agent,
-                output=whole,
+                output=performed.result.content if whole is None else whole,
             )
         except TrailUnavailable:
             # The call has ended and its row says "running": the answer is not withheld for that.
             logging.getLogger("openjarvis.audit").exception("A call's end was not recorded")
 
-    def _tell_end(self, trip: Trip, answer: ToolResult, record: CallRecord) -> None:
+    def _tell_end(self, trip: Trip, performed: Performed, whole: str | None) -> None:
         if self._bus is None:
             return
+        answer, record = performed
         if record.detail is Detail.TIMED_OUT and trip.found is not None:
             timeout = {"tool": trip.call.name, "timeout": trip.entry.seconds}
             self._bus.publish(EventType.TOOL_TIMEOUT, timeout)
