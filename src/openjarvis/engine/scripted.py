@@ -32,6 +32,8 @@ class Calls:
 Turn = Says | Calls | LLMError | Sequence[Says | Calls] | Callable[[Sequence[Message]], Any]
 """One answer; a callable gets the messages and returns one of the others."""
 
+_FOR_EXAMPLE = 'Write ScriptedEngine([says("…")]).'
+
 
 def says(text: str, *, finish_reason: str | None = None) -> Says:
     """Return a turn that answers with `text`."""
@@ -64,6 +66,9 @@ class ScriptedEngine(InferenceEngine):
 
     `requests` is the list of `RecordedRequest`s. A request past the end of the script is an
     `AssertionError`, so that a test does not pass by accident. Threads may share it.
+
+    Raises:
+        TypeError: when the script is no list of turns.
     """
 
     engine_id = "scripted"
@@ -76,6 +81,11 @@ class ScriptedEngine(InferenceEngine):
         chunk_size: int = 8,
         provider_types: Sequence[str] = (),
     ) -> None:
+        if isinstance(script, str | bytes) or not isinstance(script, Sequence):
+            raise TypeError(f"A script is a list of turns, not {script!r:.80}. {_FOR_EXAMPLE}")
+        for turn in script:
+            if isinstance(turn, str | bytes):
+                raise TypeError(f"A turn of a script is no bare text ({turn!r:.80}). {_FOR_EXAMPLE}")
         self._script = list(script)
         self._model = model
         self._chunk_size = chunk_size
