@@ -108,8 +108,7 @@ def test_a_damaged_memory_is_told_in_one_line(home: Path) -> None:
 
     assert result.exit_code == 1
     assert result.stderr == (
-        f"Error: The memory {home / 'memory.db'} cannot be used: "
-        "its file is no SQLite database.\n"
+        f"Error: The memory {home / 'memory.db'} cannot be used: its file is no SQLite database.\n"
     )
 
 

@@ -32,8 +32,6 @@ class Calls:
 Turn = Says | Calls | LLMError | Sequence[Says | Calls] | Callable[[Sequence[Message]], Any]
 """One answer; a callable gets the messages and returns one of the others."""
 
-_FOR_EXAMPLE = 'Write ScriptedEngine([says("…")]).'
-
 
 def says(text: str, *, finish_reason: str | None = None) -> Says:
     """Return a turn that answers with `text`."""
@@ -81,11 +79,7 @@ class ScriptedEngine(InferenceEngine):
         chunk_size: int = 8,
         provider_types: Sequence[str] = (),
     ) -> None:
-        if isinstance(script, str | bytes) or not isinstance(script, Sequence):
-            raise TypeError(f"A script is a list of turns, not {script!r:.80}. {_FOR_EXAMPLE}")
-        for turn in script:
-            if isinstance(turn, str | bytes):
-                raise TypeError(f"A turn of a script is no bare text ({turn!r:.80}). {_FOR_EXAMPLE}")
+        _check_script(script)
         self._script = list(script)
         self._model = model
         self._chunk_size = chunk_size
@@ -165,3 +159,12 @@ class ScriptedEngine(InferenceEngine):
             self._ids += 1
             call_id = f"call_{self._ids}" if wanted.call_id is None else wanted.call_id
         return ToolCall(call_id, wanted.name, wanted.arguments)
+
+
+def _check_script(script: Any) -> None:
+    turns = [script] if isinstance(script, str | bytes) else script
+    if not isinstance(turns, Sequence) or any(isinstance(turn, str | bytes) for turn in turns):
+        raise TypeError(
+            'A script is a list of turns like says("…"), so write '
+            f'ScriptedEngine([says("…")]); got {script!r:.80}.'
+        )
