@@ -65,6 +65,7 @@ def test_the_nearest_name_is_the_one_that_was_probably_meant(name: str, near: st
         ("ofline", "offline", True),
         ("cty", "city", True),
         ("simpel", "simple", True),
+        ("aks", "ask", True),
         ("nope", "openai", False),
         ("all", "llm", False),
     ],

@@ -77,11 +77,11 @@ _NEAR = 0.7
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the entry of `known` that `name` was probably meant to be, or None."""
-    lowered = [entry.lower() for entry in known]
-    matches = get_close_matches(name[:200].lower(), lowered, n=1, cutoff=_NEAR)
-    return (
-        next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
-    )
+    wanted, lowered = name[:200].lower(), [entry.lower() for entry in known]
+    matches = get_close_matches(wanted, lowered, n=1, cutoff=_NEAR)
+    # In a short name, two letters that changed places make it look quite another.
+    matches = matches or [entry for entry in lowered if sorted(entry) == sorted(wanted)]
+    return known[lowered.index(matches[0])] if matches else None
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
