@@ -48,7 +48,7 @@ approve_option = click.option(
 def approver(mode: str) -> Approver:
     """Return the approver of an `--approve` mode."""
     if mode == "auto":
-        return policy()
+        return policy(otherwise="allow")
     return policy(otherwise=mode, only_confirmations=True)
 
 

@@ -77,6 +77,8 @@ class ToolExecutor:
         self._approve = (
             _asking(confirm_callback, interactive=interactive) if approve is None else approve
         )
+        if self._approve is not None and not callable(self._approve):
+            raise TypeError(f"approve={approve!r}: expected a callable, e.g. llm.policy(…).")
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
         self._max_parallel = max(1, max_parallel)
