@@ -166,12 +166,16 @@ class System:
         Raises:
             UnknownToolError: when a name is no tool's.
             ToolDefinitionError: when two tools share a name, or a tool cannot be made.
+            ConfigError: when a tool's section cannot be used, or a tool is to come from a file and
+                a folder that was named cannot be read.
         """
         wanted = self._with_mcp(list(chosen))
         named = [entry for entry in wanted if isinstance(entry, str)]
         if all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
             return catalog.build(wanted, self.services)
         report = self.dropped_in
+        if report.refused:
+            raise ConfigError("; ".join(map(str, report.refused)))
         try:
             return catalog.build(
                 wanted, self.services, {tool.spec.name: tool for tool in report.tools}
@@ -262,12 +266,12 @@ class System:
 
 
 def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> "LoadReport":
-    """Return the dropped-in tools of the usual, the configured and `more` folders."""
+    """Return the dropped-in tools of `more`, then the configured, then the usual folders."""
     from openjarvis.dropins.loader import load_folders
 
     taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
     usual = (Path("agent") / "tools", home() / "tools")
-    return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+    return load_folders([*more, *config.tools.directories], config.raw, taken, optional=usual)
 
 
 def make_pool(servers: dict[str, Server], **options: Any) -> Any:
