@@ -47,8 +47,8 @@ Subscriber = Callable[[Event], None]
 class EventBus:
     """Delivers events to subscribers, in the publishing thread.
 
-    Any thread may call any method. A subscriber that raises is logged, by the type of what it raised
-    and the line; it stops neither the other subscribers nor the call that published. Only Ctrl-C
+    Any thread may call any method. A subscriber that raises is logged, by the type and the line of
+    what it raised; it stops neither the other subscribers nor the call that published. Only Ctrl-C
     passes, in the main thread.
     """
 
@@ -80,7 +80,7 @@ class EventBus:
         for callback in self._subscribers.get(event_type, ()):
             try:
                 callback(event)
-            except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
+            except BaseException as error:
                 if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
                     raise
                 _log.error("A subscriber of %s raised %s", event_type, origin_of(error))
