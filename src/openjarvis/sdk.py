@@ -97,7 +97,8 @@ class Jarvis:
     ) -> dict[str, Any]:
         """Return the answer with what led to it.
 
-        Keys: `content`, `usage`, `model`, `engine`; with an agent also `agent`, `turns` and
+        Keys: `content`, `usage`, `cost_usd` (of the model's turns; None when a price is not known),
+        `model`, `engine`; with an agent also `agent`, `turns` and
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
         `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
         orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
@@ -133,9 +134,11 @@ class Jarvis:
             document=document or given.document,
         )
         result = made.run(query, filled)
+        spending = result.metadata.get("spending")
         answer = {
             "content": result.content,
             "usage": result.metadata.get("usage", {}),
+            "cost_usd": getattr(spending, "cost_usd", None),
             "model": result.metadata.get("model") or model or self._system.model,
             "engine": self._system.engine_key,
         }

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import click
 
+from openjarvis.cli.printable import printable
 from openjarvis.safety.terminal import plain, plain_json
 
 _RESULTS = "openjarvis.cli.results"
@@ -22,10 +23,11 @@ def show(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print a result as JSON, without what could steer the terminal."""
+    """Print a result as JSON, whatever is in it, without what could steer the terminal."""
     stream = _results()
     takes_all = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
-    _print(plain_json(json.dumps(value, ensure_ascii=not takes_all, indent=2, default=str)))
+    text = json.dumps(printable(value), ensure_ascii=not takes_all, indent=2, allow_nan=False)
+    _print(plain_json(text))
 
 
 def notice(text: str) -> None:

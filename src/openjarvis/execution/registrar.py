@@ -13,6 +13,7 @@ from openjarvis.execution.record import CallRecord, Detail, Outcome, log_call
 from openjarvis.execution.trail import AuditTrail, TrailUnavailable
 from openjarvis.execution.trip import Performed, Stopped, Trip
 from openjarvis.safety.secrets import mask_secrets
+from openjarvis.safety.terminal import plain
 
 _tracebacks = logging.getLogger("openjarvis.traceback")
 
@@ -100,7 +101,7 @@ class Registrar:
         reference = uuid4().hex[:12]
         if _tracebacks.isEnabledFor(logging.WARNING):
             try:
-                text = mask_secrets("".join(traceback.format_exception(error)))
+                text = plain(mask_secrets("".join(traceback.format_exception(error))))
             except Exception:  # noqa: BLE001 - a foreign exception may not even print
                 text = type(error).__name__
             _tracebacks.warning("[%s] %s raised:\n%s", reference, trip.call.name[:64], text)
