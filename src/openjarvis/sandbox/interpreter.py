@@ -106,10 +106,20 @@ class Interpreter:
             return self._result(code, Ending.CRASHED)
         return self._result(code, None if is_last else Ending.EXITED)
 
+    def kill(self) -> None:
+        """End the process; a call that waits for it returns. Any thread may do it, at any time."""
+        self._process.kill()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this very process started it, not one that this is a fork of."""
+        return self._process.is_ours
+
     def close(self) -> None:
         """End the process and remove what it left behind; twice is fine.
 
-        A forked copy of the process that started it only lets go of its descriptors.
+        Not during a call, for the call reads from what is closed here: see `kill`. A forked copy of
+        the process that started it only lets go of its descriptors.
         """
         self._process.close()
         self._selector.close()
@@ -125,7 +135,7 @@ class Interpreter:
             self._selector.register(self._process.exit_fd, selectors.EVENT_READ, None)
 
     def _captured(self, pipe: IO[bytes]) -> Capture:
-        capture = Capture(pipe.fileno(), keep=self._limits.output_bytes)
+        capture = Capture(pipe, keep=self._limits.output_bytes)
         self._selector.register(pipe, selectors.EVENT_READ, self._reader(pipe, capture))
         return capture
 
