@@ -1,6 +1,7 @@
 """What holds for every test: reproducible examples, and a home of its own."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,10 @@ import pytest
 from hypothesis import settings
 
 from postgres_server import NoPostgres, PostgresServer, postgres_server
+
+# A shell starts what runs in the background with Ctrl-C ignored, and its children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
