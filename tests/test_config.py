@@ -85,6 +85,19 @@ class TestWhere:
             load_config(tmp_path)
         assert "cannot be read: 'utf-8' codec" in refusal(write(b"[agent]\n# \xff\n"))
 
+    @pytest.mark.skipif(
+        os.name != "posix", reason="there are no pipes and devices in the file tree"
+    )
+    def test_only_a_regular_file_is_read(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+
+        for path in (tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
+            assert "must be a regular file" in refusal(path)
+
+    def test_a_file_of_any_size_is_not_read(self, write: Any) -> None:
+        assert "larger than 1,000,000 bytes" in refusal(write("#" * 1_000_001))
+        assert load_config(write("#" * 1_000_000)) is not None
+
 
 class TestValues:
     def test_all_of_them_are_read(self, write: Any) -> None:

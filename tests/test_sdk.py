@@ -45,10 +45,18 @@ class TestAsk:
         assert answer == {
             "content": "Hello.",
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            "cost_usd": None,
             "model": "scripted-model",
             "engine": "scripted",
         }
         assert engine.requests[0].tools is None
+
+    def test_what_the_turns_cost_is_told_where_it_is_known(self) -> None:
+        engine = MagicMock()
+        engine.generate.return_value = {"content": "Hi", "cost_usd": 0.25}
+
+        with Jarvis(JarvisConfig(), engine=engine) as asked:
+            assert asked.ask_full("Hi")["cost_usd"] == 0.25
 
     def test_with_tools_it_is_the_orchestrator(self) -> None:
         with jarvis(calls("add", a=1, b=2), says("3")) as asked:

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -13,6 +14,7 @@ from openjarvis.core.errors import ConfigError, nearest
 
 _NOT_A_KEY = {"is_key": False}
 _LONGEST_WAIT = 86_400.0
+_LARGEST_FILE = 1_000_000
 _LONG_TEXT = re.compile(r"'{3}.*?'{3}|\"{3}.*?\"{3}", re.DOTALL)
 
 
@@ -220,7 +222,7 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     where = config_path() if path is None else Path(path).expanduser()
     is_named = path is not None or bool(os.environ.get("OPENJARVIS_CONFIG"))
     try:
-        text = where.read_text(encoding="utf-8-sig")  # some editors put a mark in front
+        text = _content(where).decode("utf-8-sig")  # some editors put a mark in front
     except FileNotFoundError:
         if is_named:
             raise ConfigError(f"{where}: there is no such configuration file.") from None
@@ -234,6 +236,19 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     config: JarvisConfig = _Reader(where, text).read(JarvisConfig, raw, ())
     config.raw, config.path = raw, where
     return config
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in the file: a device or a pipe would go on for ever."""
+    # Without O_NONBLOCK a pipe would hold us until somebody writes to it.
+    at_once = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ConfigError(f"{path}: the configuration must be a regular file.")
+        content = file.read(_LARGEST_FILE + 1)
+    if len(content) > _LARGEST_FILE:
+        raise ConfigError(f"{path}: the configuration is larger than {_LARGEST_FILE:,} bytes.")
+    return content
 
 
 class _Reader:

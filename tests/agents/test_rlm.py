@@ -91,6 +91,7 @@ def test_a_sub_model_is_asked_from_inside_and_its_usage_counts() -> None:
     )
 
     assert result.tool_results[0].content == "Yes."
+    assert len(result.metadata["spending"].turns) == 3
     assert [request.model for request in requests] == ["m", "small", "m"]
     assert requests[1].messages[-1].text == "Is The password it?"
     assert result.metadata["sub_queries"] == 1

@@ -40,6 +40,19 @@ def test_json_keeps_letters_and_escapes_what_steers() -> None:
     assert json.loads(done.stdout) == {**value, "path": "{1}"}
 
 
+def test_json_is_printed_whatever_is_in_it() -> None:
+    ring: dict[object, object] = {(1, 2): float("nan")}
+    ring["itself"] = ring
+
+    done = printed_by(lambda: show_json({"content": "done", "metadata": ring}))
+
+    assert done.exit_code == 0
+    assert json.loads(done.stdout) == {
+        "content": "done",
+        "metadata": {"(1, 2)": None, "itself": "\N{HORIZONTAL ELLIPSIS}"},
+    }
+
+
 def test_a_piped_table_has_one_line_a_row_and_no_header() -> None:
     done = printed_by(lambda: show_table(("A", "B"), [("x\ty", "1\n2"), ("\x1b[1m", None)]))
 

@@ -1,5 +1,6 @@
 import logging
 import time
+from asyncio import CancelledError
 from collections.abc import Iterator
 from threading import Barrier, Thread, get_ident
 
@@ -127,8 +128,58 @@ def test_a_subscriber_that_raises_is_logged_and_stops_nobody(
         event = bus.publish(EventType.TOOL_CALL_END)
 
     assert seen == [event]
-    assert "A subscriber of tool_call_end raised" in caplog.text
-    assert "ZeroDivisionError" in caplog.text
+    assert "A subscriber of tool_call_end raised ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit(), CancelledError(), BaseException("x")]
+)
+def test_nothing_that_a_subscriber_raises_leaves_publish(error: BaseException) -> None:
+    bus = EventBus()
+    seen: list[Event] = []
+
+    def ends(_: Event) -> None:
+        raise error
+
+    bus.subscribe(EventType.TOOL_CALL_END, ends)
+    bus.subscribe(EventType.TOOL_CALL_END, seen.append)
+
+    event = bus.publish(EventType.TOOL_CALL_END)
+
+    assert seen == [event]
+
+
+def test_ctrl_c_leaves_publish_in_the_main_thread_only() -> None:
+    bus = EventBus()
+    ended: list[Event] = []
+
+    def interrupts(_: Event) -> None:
+        raise KeyboardInterrupt
+
+    bus.subscribe(EventType.TOOL_CALL_END, interrupts)
+    thread = Thread(target=lambda: ended.append(bus.publish(EventType.TOOL_CALL_END)))
+    thread.start()
+    thread.join()
+
+    assert len(ended) == 1
+    with pytest.raises(KeyboardInterrupt):
+        bus.publish(EventType.TOOL_CALL_END)
+
+
+def test_what_a_subscriber_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    bus = EventBus()
+
+    def leaks(_: Event) -> None:
+        raise ValueError("password=hunter22-secret \x1b[2J")
+
+    bus.subscribe(EventType.TOOL_CALL_END, leaks)
+
+    with caplog.at_level(logging.ERROR, logger="openjarvis.events"):
+        bus.publish(EventType.TOOL_CALL_END)
+
+    assert "A subscriber of tool_call_end raised ValueError" in caplog.text
+    assert "hunter22" not in caplog.text
+    assert "\x1b" not in caplog.text
 
 
 def test_a_subscriber_may_subscribe_and_unsubscribe_while_it_is_called() -> None:

@@ -157,7 +157,7 @@ def test_an_on_done_that_raises_is_logged_and_the_worker_goes_on(
     next_one = workers.start(lambda: "next")
 
     assert next_one.wait(WAIT)
-    assert "What follows a job raised" in caplog.text
+    assert "What follows a job raised ZeroDivisionError" in caplog.text
 
 
 def test_a_finished_job_is_not_kept_alive_by_its_worker() -> None:
@@ -284,3 +284,27 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
     )
 
     assert (ended.stdout, ended.stderr) == ("0\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_that_a_call_forks_and_returns_in_ends_with_the_call() -> None:
+    script = (
+        "import os\n"
+        "from openjarvis.core import workers\n"
+        "print('buffered')\n"
+        "job = workers.start(os.fork, lambda: print('followed'))\n"
+        "assert job.wait(10)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(job.result(), 0)[1]))\n"
+        "assert workers.start(lambda: 1).wait(10)\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert sorted(ended.stdout.split()) == ["0", "buffered", "followed"]
+    assert ended.stderr == ""

@@ -29,6 +29,18 @@ def test_what_is_no_web_address_is_refused(url: str) -> None:
     assert failed.value.code is LLMErrorCode.INVALID_REQUEST
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["http://host/v1?api_key=hunter22", "http://host/v1?", "http://host/v1#hunter22", "http://h?q"],
+)
+def test_a_query_or_fragment_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(LLMError, match="has a query") as failed:
+        Endpoint(url)
+
+    assert failed.value.code is LLMErrorCode.INVALID_REQUEST
+    assert "hunter22" not in str(failed.value)
+
+
 @pytest.mark.parametrize("key", ["clé-123456", "key\nwith a line", "k\x00"])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(LLMError, match="cannot be sent") as failed:

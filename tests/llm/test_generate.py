@@ -11,6 +11,7 @@ import pytest
 from openjarvis import llm
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.core.types import Message, Role, ToolCall
+from openjarvis.execution.record import Detail
 from openjarvis.llm import FinishReason, LLMError, LLMErrorCode, Outcome
 from openjarvis.testing import ScriptedEngine, calls, calls_raw, says
 
@@ -314,6 +315,8 @@ def twin(order_id: str) -> str:
         ({"messages": [llm.user("x"), llm.tool_result("c9", "y")]}, "c9"),
         ({"tools": [get_order_status, twin]}, "Two tools are named 'get_order_status'"),
         ({"tools": [42]}, "is no tool"),
+        ({"approve": "auto"}, "approve='auto': expected a callable"),
+        ({"engine": "offline"}, "engine='offline' is no engine"),
         ({"tools": 42}, "tools must be a list"),
         ({"tools": [llm.FunctionTool]}, "is a class; give an instance"),
         (
@@ -542,6 +545,54 @@ def test_a_reply_that_is_none_is_an_error_in_words(run: Generate, reply: Any) ->
         run(messages=[llm.user("Go")], engine=Nonsense(reply), model="m")
 
     assert caught.value.code is LLMErrorCode.UNAVAILABLE
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def nested(levels: int) -> list[Any]:
+    nest: list[Any] = []
+    for _ in range(levels):
+        nest = [nest]
+    return nest
+
+
+@every_driver
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"content": Hostile()},
+        {"content": "x", "model": Hostile()},
+        {"content": "x", "cost_usd": 10**400},
+        {"content": "x", "tool_calls": [ToolCall(Hostile(), "add", "{}")]},  # type: ignore[arg-type]
+        {"content": "x", "finish_reason": 10**6000, "model": 10**6000},
+    ],
+)
+def test_a_reply_that_cannot_be_read_is_an_error_in_words(run: Generate, reply: Any) -> None:
+    with pytest.raises(LLMError, match="cannot be read") as caught:
+        run(messages=[llm.user("Go")], engine=Nonsense(reply), model="m")
+
+    assert caught.value.code is LLMErrorCode.UNAVAILABLE
+
+
+@every_driver
+@pytest.mark.parametrize("arguments", [nested(100_000), {"a": 10**6000}, Hostile()])
+@pytest.mark.parametrize("shape", [dict, ToolCall])
+def test_arguments_that_cannot_be_written_are_answered_as_invalid(
+    run: Generate, arguments: Any, shape: Callable[..., Any]
+) -> None:
+    wanted = shape(id=[1], name="get_order_status", arguments=arguments)
+    engine = Nonsense({"content": "", "tool_calls": [wanted]}, {"content": "Sorry."})
+
+    response = run(
+        messages=[llm.user("Go")], engine=engine, model="m", tools=[get_order_status], max_steps=2
+    )
+
+    (record,) = response.tool_calls
+    assert (record.outcome, record.detail) == (Outcome.FAILED, Detail.INVALID_ARGUMENTS)
+    assert response.text == "Sorry."
 
 
 @every_driver

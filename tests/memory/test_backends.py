@@ -57,6 +57,12 @@ def test_no_room_for_results_gives_none(memory: RankedMemory, top_k: int) -> Non
     assert memory.retrieve("tea", top_k=top_k) == []
 
 
+def test_more_than_a_database_can_count_is_all_there_is(memory: RankedMemory) -> None:
+    memory.store("tea")
+
+    assert contents(memory, "tea", top_k=10**30) == ["tea"]
+
+
 def test_at_most_top_k_are_given(memory: RankedMemory) -> None:
     memory.store_many([Document(f"tea {number}") for number in range(60)])
 

@@ -36,9 +36,10 @@ class AgentResult:
     """What an agent answered.
 
     `tool_results` are in the order of the calls and match `tool_calls`, their records, one to one.
-    `turns` counts model turns, `max_turns` at the most. `metadata` has `usage`, and
-    `max_turns_exceeded` when the turns ran out before an answer: `content` is then what the model
-    said when it was asked once more, without tools.
+    `turns` counts model turns, `max_turns` at the most. `metadata` has `usage`, `spending` (its
+    `cost_usd` is None when a price is not known), and `max_turns_exceeded` when the turns ran out
+    before an answer: `content` is then what the model said when it was asked once more, without
+    tools.
     """
 
     content: str

@@ -60,6 +60,7 @@ def _result(conversation: Conversation) -> AgentResult:
     metadata: dict[str, Any] = {
         **response.metadata,
         "usage": response.usage,
+        "spending": response.spending,
         "model": response.model,
         "finish_reason": response.finish_reason.value,
         "messages": response.messages,

@@ -172,6 +172,7 @@ class _Below:
     def __init__(self) -> None:
         self._lock = Lock()
         self._usage: dict[str, int] = {}
+        self._turns: list[tuple[str, dict[str, int], float | None]] = []
         self._calls: list[CallRecord] = []
         self._queries = 0
 
@@ -184,6 +185,7 @@ class _Below:
             with self._lock:
                 self._queries += 1
                 self._calls += response.tool_calls
+                self._turns += response.spending.turns
                 for kind, tokens in response.usage.items():
                     self._usage[kind] = self._usage.get(kind, 0) + tokens
         return response.text
@@ -194,6 +196,8 @@ class _Below:
         with self._lock:
             for kind, tokens in self._usage.items():
                 response.usage[kind] = response.usage.get(kind, 0) + tokens
+            for turn in self._turns:
+                response.spending.add(*turn)
             response.metadata |= {"sub_queries": self._queries, "sub_calls": list(self._calls)}
 
 

@@ -1,12 +1,10 @@
 """The `jarvis` group: finds a command's module when it is called, and turns errors into words."""
 
-import logging
-import sys
-
 import click
 
 from openjarvis._version import __version__
 from openjarvis.cli.lazy import LazyGroup
+from openjarvis.cli.log import show_log, show_warnings_only
 from openjarvis.cli.render import notice_warnings_of
 
 COMMANDS = {
@@ -31,9 +29,9 @@ COMMANDS = {
 def cli(verbose: bool) -> None:
     """Let any language model use tools safely."""
     if verbose:
-        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(message)s")
+        show_log()
     else:
-        logging.getLogger("openjarvis").addHandler(logging.NullHandler())
+        show_warnings_only()
         notice_warnings_of("openjarvis.mcp")
 
 

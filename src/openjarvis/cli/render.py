@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 import click
 
+from openjarvis.cli.printable import printable
 from openjarvis.safety.terminal import plain, plain_json
 
 _RESULTS = "openjarvis.cli.results"
@@ -22,10 +23,11 @@ def show(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print a result as JSON, without what could steer the terminal."""
+    """Print a result as JSON, whatever is in it, without what could steer the terminal."""
     stream = _results()
     takes_all = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
-    _print(plain_json(json.dumps(value, ensure_ascii=not takes_all, indent=2, default=str)))
+    text = json.dumps(printable(value), ensure_ascii=not takes_all, indent=2, allow_nan=False)
+    _print(plain_json(text))
 
 
 def notice(text: str) -> None:
@@ -100,5 +102,12 @@ def _results() -> TextIO | None:
 
 def _print(text: str) -> None:
     stream = _results()
-    if stream is not None:  # as where stdout is closed
+    if stream is None:  # as where stdout is closed
+        return
+    try:
         click.echo(text, file=stream)
+    except BrokenPipeError:
+        # As in `jarvis … | head -1`: the rest goes nowhere, the exit code stays the command's own.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -5,8 +5,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
-from threading import Lock
+from threading import Lock, current_thread, main_thread
 from typing import Any, NamedTuple
+
+from openjarvis.core.origin import origin_of
 
 _log = logging.getLogger("openjarvis.events")
 
@@ -45,8 +47,9 @@ Subscriber = Callable[[Event], None]
 class EventBus:
     """Delivers events to subscribers, in the publishing thread.
 
-    Any thread may call any method. A subscriber that raises is logged; it stops neither the other
-    subscribers nor the call that published.
+    Any thread may call any method. A subscriber that raises is logged, by the type and the line of
+    what it raised; it stops neither the other subscribers nor the call that published. Only Ctrl-C
+    passes, in the main thread.
     """
 
     def __init__(self, record_history: bool = False) -> None:
@@ -77,8 +80,10 @@ class EventBus:
         for callback in self._subscribers.get(event_type, ()):
             try:
                 callback(event)
-            except Exception:  # noqa: BLE001 - a subscriber is foreign code and may raise anything
-                _log.exception("A subscriber of %s raised", event_type)
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                    raise
+                _log.error("A subscriber of %s raised %s", event_type, origin_of(error))
         return event
 
     @property

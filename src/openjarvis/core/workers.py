@@ -16,6 +16,8 @@ from contextlib import suppress
 from threading import TIMEOUT_MAX, Thread
 from typing import Any
 
+from openjarvis.core.origin import origin_of
+
 _log = logging.getLogger("openjarvis.workers")
 
 MAX_IDLE = 32
@@ -49,8 +51,8 @@ class Job:
         if self._on_done is not None:
             try:
                 self._on_done()
-            except Exception:  # noqa: BLE001 - it must not end a worker that waits for the next job
-                _log.exception("What follows a job raised")
+            except BaseException as error:  # noqa: BLE001 - the worker waits for the next job
+                _log.error("What follows a job raised %s", origin_of(error))
 
     def wait(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds; tell whether the work is done."""
@@ -85,7 +87,12 @@ class _Worker(Thread):
         while True:
             self._wake.acquire()
             job = self._jobs.popleft()
+            process = os.getpid()
             job.run()
+            if os.getpid() != process:
+                # The call forked and came back in the child too, where nobody waits for it: what
+                # follows is the parent's to do, and so are the buffers that were copied.
+                os._exit(0)
             keep = len(_idle) < MAX_IDLE
             if keep:
                 _idle.append(self)

@@ -37,6 +37,12 @@ class Endpoint:
                 f"The base URL {self.base_url[:200]!r} is none; expected http:// or https:// and a "
                 "host, e.g. 'http://127.0.0.1:11434/v1'."
             )
+        if "?" in self.base_url or "#" in self.base_url:
+            # Not shown: keys stand in queries.
+            raise invalid_request(
+                f"The base URL of {self.host} has a query ('?…') or a fragment ('#…'), which paths "
+                "cannot be added to; leave it out, and set a key as the API key."
+            )
         if not (self.api_key.isascii() and self.api_key.isprintable()):
             raise invalid_request(
                 "The API key holds characters that cannot be sent (it may have been pasted with "

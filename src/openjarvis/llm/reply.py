@@ -8,6 +8,7 @@ from openjarvis.core.types import ToolCall
 from openjarvis.engine.base import ProviderCall
 from openjarvis.llm.response import FinishReason, Source, finish_reason
 
+_UNREADABLE = "(arguments that cannot be written as text)"
 _TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
@@ -38,8 +39,21 @@ def read_reply(reply: Any) -> Turn:
     """Return what an engine's `generate` returned.
 
     Raises:
-        LLMError: `LLM_UNAVAILABLE` when it is no reply at all.
+        LLMError: `LLM_UNAVAILABLE` when it is no reply at all, or cannot be read.
     """
+    try:
+        return _read(reply)
+    except LLMError:
+        raise
+    except Exception as error:  # the values are an engine's own: their methods may raise anything
+        raise LLMError(
+            LLMErrorCode.UNAVAILABLE,
+            f"The engine's reply cannot be read ({type(error).__name__}).",
+            502,
+        ) from error
+
+
+def _read(reply: Any) -> Turn:
     if not isinstance(reply, dict):
         raise LLMError(
             LLMErrorCode.UNAVAILABLE,
@@ -77,13 +91,17 @@ def _provider_call(entry: Any) -> ProviderCall:
 
 def _call(entry: Any) -> ToolCall:
     if isinstance(entry, ToolCall):
-        return ToolCall(entry.id, entry.name, entry.arguments)
+        return ToolCall(_text(entry.id), _text(entry.name), _arguments(entry.arguments))
     if not isinstance(entry, dict):
         return ToolCall("", "", "")
     function = entry.get("function")
     said = function if isinstance(function, dict) else entry
     name, arguments = said.get("name"), said.get("arguments")
-    return ToolCall(str(entry.get("id") or ""), str(name or ""), _arguments(arguments))
+    return ToolCall(_text(entry.get("id")), _text(name), _arguments(arguments))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else str(value or "")
 
 
 def _arguments(given: Any) -> str:
@@ -94,7 +112,11 @@ def _arguments(given: Any) -> str:
     try:
         return dumps(given)
     except (TypeError, ValueError, RecursionError):
+        pass
+    try:
         return str(given)
+    except Exception:  # noqa: BLE001 - a number too long, a nest too deep, or anybody's object
+        return _UNREADABLE
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, int]:

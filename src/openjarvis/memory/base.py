@@ -74,7 +74,8 @@ class MemoryBackend(ABC):
     def retrieve(self, query: str, *, top_k: int = 5) -> list[RetrievalResult]:
         """Return at most `top_k` texts that share a word with `query`, the best first.
 
-        The query is plain text: no character in it is syntax. A blank one finds nothing.
+        The query is plain text: no character in it is syntax. A blank one finds nothing. The
+        databases here give at most 10,000.
         """
 
     @abstractmethod

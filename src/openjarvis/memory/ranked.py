@@ -23,6 +23,7 @@ from openjarvis.memory.segment import Query, document_terms, parse_query
 from openjarvis.memory.vectors import HeldVectors, Vector, embed
 
 _EMBEDDED_AT_ONCE = 64
+_MOST_FOUND = 10_000
 
 
 class Entry(NamedTuple):
@@ -79,7 +80,8 @@ class RankedMemory(MemoryBackend, FileIndex):
         return keys
 
     def retrieve(self, query: str, *, top_k: int = 5) -> list[RetrievalResult]:
-        found = self._search(query, top_k) if query.strip() and top_k > 0 else []
+        wanted = min(top_k, _MOST_FOUND)
+        found = self._search(query, wanted) if query.strip() and wanted > 0 else []
         self._bus().publish(
             EventType.MEMORY_RETRIEVE,
             {"backend": self.backend_id, "query": query, "num_results": len(found)},

@@ -174,8 +174,14 @@ class Interpreter:
         stderr = self._streams[1].take()[0]
         self.close()
         _log.warning("A sandboxed Python did not start: %r %s", reply, stderr[-2000:])
-        why = (reply or b"").decode(errors="replace").removeprefix("refused ")
-        raise SandboxRefused(f"The sandbox could not be set up, so no code was run. {why}".strip())
+        # Nobody's code ran yet: what was written is of the wrapper, of Python or of ours.
+        last_line = stderr.strip().rpartition("\n")[2]
+        said = (reply or b"").decode(errors="replace").removeprefix("refused ") or last_line
+        why = said.rstrip(".")[:200] or "it ended at once or did not answer in time"
+        raise SandboxRefused(
+            f"The sandbox could not be set up, so no code was run: {why}. "
+            "'jarvis doctor --sandbox' shows which walls stand here."
+        )
 
     def _send(self, kind: bytes, text: bytes, *, deadline: float) -> None:
         self._hear()
