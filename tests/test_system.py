@@ -19,6 +19,7 @@ from openjarvis.execution.policy import policy
 from openjarvis.system import System, UnknownAgentError, agent_class, get_engine, open_audit
 from openjarvis.testing import ScriptedEngine, says
 from openjarvis.tools.catalog import UnknownToolError
+from openjarvis.tools.repl import ReplTool
 
 SIX_BY_SEVEN = ToolCall("1", "calculator", '{"expression": "6*7"}')
 
@@ -277,3 +278,19 @@ class TestClose:
         System(JarvisConfig(), MagicMock()).close()
 
         assert not home().exists()
+
+
+def test_closing_ends_the_python_sessions_of_its_tools_but_not_of_those_it_was_given() -> None:
+    system, mine = System(JarvisConfig(), ScriptedEngine([])), ReplTool()
+    (theirs,) = system.tools(["repl"])
+    assert isinstance(theirs, ReplTool)
+    system.tools([mine])
+    for repl in (mine, theirs):
+        repl.execute(code="x = 1")
+
+    system.close()
+
+    assert mine.execute(code="x").content == "1"
+    assert "NameError" in theirs.execute(code="x").content
+    mine.close()
+    theirs.close()

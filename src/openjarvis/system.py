@@ -252,6 +252,9 @@ class System:
 
     def close(self) -> None:
         """Close what was opened."""
+        if "services" in self.__dict__:
+            for tool in list(self.services.to_close):
+                tool.close()
         if isinstance(self.engine, InferenceEngine):
             self.engine.close()
         if "memory" in self.__dict__:

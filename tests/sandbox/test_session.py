@@ -424,6 +424,7 @@ class TestMissingWalls:
 
         assert described["layers"][-2:] == ["landlock 3", "seccomp"]
         assert [text.split(":")[0] for text in described["missing"]] == ["bubblewrap"]
+        assert "the limit on disk is soft" in described["missing"][0]
 
 
 def test_a_forked_copy_of_the_owner_neither_ends_its_sessions_nor_lacks_its_own() -> None:

@@ -16,6 +16,10 @@ from openjarvis.sandbox.limits import Limits
 _EVERYWHERE: Final = ("clean environment", "temporary directory", "resource limits")
 _WRAPPERS: Final = {"linux": BUBBLEWRAP, "darwin": SANDBOX_EXEC}
 _WHAT_TO_DO: Final = "Use code_interpreter_docker, or set allow_unsandboxed = true."
+_NO_BUBBLEWRAP: Final = (
+    "bubblewrap: not installed, too old, or not allowed; without it the limit on disk is soft, and "
+    "code can tell whether a file exists and how large it is"
+)
 
 
 class SandboxRefused(ToolError):
@@ -65,7 +69,7 @@ class Isolation:
         return [
             *([] if self.landlock else ["landlock: needs Linux 5.13 or newer"]),
             *([] if self.seccomp else ["seccomp: needs Linux on x86_64 or aarch64"]),
-            *([] if self.wrapper else ["bubblewrap: not installed, too old, or not allowed"]),
+            *([] if self.wrapper else [_NO_BUBBLEWRAP]),
         ]
 
     def describe(self) -> dict[str, list[str]]:

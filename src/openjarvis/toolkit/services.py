@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakSet
+
+
+class Closable(Protocol):
+    """What holds something that must be let go."""
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -23,6 +30,8 @@ class Services:
     mcp: Any = None
     allowed_dirs: Sequence[Path] = field(default_factory=lambda: (Path.cwd(),))
     config: Any = None
+    to_close: WeakSet[Closable] = field(default_factory=WeakSet)
+    """Tools that add themselves are closed with the system, unless they are dropped before."""
 
 
 class Deferred:

@@ -55,11 +55,13 @@ class ReplTool(SandboxedTool):
     @classmethod
     def build(cls, services: Services) -> Self:
         settings = settings_of(services, cls.name, ReplSettings)
-        return cls(
+        made = cls(
             max_output=settings.max_output,
             max_sessions=settings.max_sessions,
             sandbox=settings.sandbox(idle_seconds=settings.idle_seconds),
         )
+        services.to_close.add(made)
+        return made
 
     def run(
         self,
