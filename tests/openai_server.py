@@ -250,7 +250,7 @@ def streamed(
     return write
 
 
-def endless(chunk: dict[str, Any]) -> Answer:
+def endless(chunk: dict[str, Any] | bytes) -> Answer:
     """Answer with the same chunk again and again, until the client hangs up."""
 
     def write(exchange: Exchange) -> None:

@@ -42,6 +42,23 @@ def test_what_programs_import_loads_no_heavy_package(program: str) -> None:
     assert not loaded_by(program) & (HEAVY - {"asyncio"})
 
 
+def test_the_services_are_loaded_when_one_is_first_used() -> None:
+    program = "import sys\nfrom openjarvis import Jarvis, llm\nprint(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    loaded = set(done.stdout.split())
+    assert not loaded & {
+        "sqlite3",
+        "openjarvis.dropins.loader",
+        "openjarvis.memory.sqlite",
+        "openjarvis.scheduler.scheduler",
+        "openjarvis.channels.directory",
+    }
+
+
 def test_a_typed_tool_of_plain_types_is_made_without_pydantic() -> None:
     program = (
         "from openjarvis import tool\n"

@@ -88,10 +88,10 @@ class TestTools:
         system = System(config, ScriptedEngine(), tool_dirs=["d"])
 
         assert [tool.spec.name for tool in system.dropped_in.tools] == [
+            "from_work_d",
+            "from_work_c",
             "from_agent_tools",
             "from_openjarvis_home_tools",
-            "from_work_c",
-            "from_work_d",
         ]
 
     def test_a_dropped_in_tool_cannot_take_the_name_of_a_built_in(self, folder: Path) -> None:

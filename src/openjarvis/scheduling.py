@@ -28,13 +28,19 @@ def open_store(config: JarvisConfig) -> SchedulerStore:
     settings = config.scheduler
     if settings.database:
         return SchedulerStore(PostgresDatabase(settings.database))
-    path = Path(settings.path).expanduser() if settings.path else home() / "scheduler.db"
+    path = store_path(config)
     try:
         return SchedulerStore(path)
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(
             f"The scheduler's database {path} cannot be opened: {error}. Set `path` in [scheduler]."
         ) from error
+
+
+def store_path(config: JarvisConfig) -> Path:
+    """Return where the store's file is, for a store in SQLite."""
+    settings = config.scheduler
+    return Path(settings.path).expanduser() if settings.path else home() / "scheduler.db"
 
 
 def task_scheduler(config: JarvisConfig, jarvis: Any, bus: EventBus) -> TaskScheduler:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from openjarvis._version import __version__
 from openjarvis.agents.base import AgentContext, AgentResult
@@ -16,11 +16,13 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
-from openjarvis.memory.base import MemoryBackend
-from openjarvis.scheduler.scheduler import TaskScheduler
-from openjarvis.scheduling import task_scheduler
 from openjarvis.system import System, agent_class, get_engine
 from openjarvis.tools.catalog import Chosen
+
+# Loaded when they are first used; see `system`.
+if TYPE_CHECKING:
+    from openjarvis.memory.base import MemoryBackend
+    from openjarvis.scheduler.scheduler import TaskScheduler
 
 
 class Jarvis:
@@ -168,16 +170,18 @@ class Jarvis:
         return self._system
 
     @cached_property
-    def scheduler(self) -> TaskScheduler:
+    def scheduler(self) -> "TaskScheduler":
         """The scheduled tasks; `scheduler.start()` has this process run them when they are due.
 
         Raises:
             ConfigError: when their database cannot be opened.
         """
+        from openjarvis.scheduling import task_scheduler
+
         return task_scheduler(self.config, self, self._system.bus)
 
     @property
-    def memory(self) -> MemoryBackend:
+    def memory(self) -> "MemoryBackend":
         """The memory: `store` texts, `retrieve` them by their words."""
         return self._system.memory
 

@@ -1,37 +1,36 @@
 """The parts of a system wired together once: configuration, engine, tools, agents, audit trail."""
 
 import inspect
-import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
-from openjarvis.channels.directory import Channels
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.events import EventBus
 from openjarvis.core.registry import AgentRegistry, ToolRegistry
-from openjarvis.dropins.loader import LoadReport, load_folders
 from openjarvis.engine import discovery
 from openjarvis.engine.base import InferenceEngine
 from openjarvis.execution.approval import Approver
-from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.llm.defaults import choose_model, engine_settings
 from openjarvis.mcp.servers import SEPARATOR, Server, configured_servers
-from openjarvis.memory.base import MemoryBackend, RetrievalResult
-from openjarvis.memory.lazy import LazyMemory
-from openjarvis.memory.opening import is_started, open_memory
-from openjarvis.scheduler.book import TaskBook
-from openjarvis.scheduling import open_store
 from openjarvis.toolkit.services import Deferred, Services
 from openjarvis.toolkit.toolset import ToolSet
 from openjarvis.tools import catalog
 from openjarvis.tools.catalog import Chosen, UnknownToolError
+
+# The services are loaded when one is first used: together they cost a program 60 ms.
+if TYPE_CHECKING:
+    from openjarvis.channels.directory import Channels
+    from openjarvis.dropins.loader import LoadReport
+    from openjarvis.execution.audit import AuditLog
+    from openjarvis.memory.base import MemoryBackend, RetrievalResult
+    from openjarvis.scheduler.book import TaskBook
 
 _RECALLED = 3  # texts of the memory that go with a question
 
@@ -77,17 +76,22 @@ class System:
         self._tool_dirs = tuple(tool_dirs)
 
     @cached_property
-    def dropped_in(self) -> LoadReport:
+    def dropped_in(self) -> "LoadReport":
         """The dropped-in tools, and the problems of those that cannot be used."""
         return load_tool_folders(self.config, self._tool_dirs)
 
     @cached_property
-    def memory(self) -> MemoryBackend:
+    def memory(self) -> "MemoryBackend":
         """The memory; it is opened when it is first used."""
+        from openjarvis.memory.lazy import LazyMemory
+        from openjarvis.memory.opening import open_memory
+
         return LazyMemory(lambda: open_memory(self.config.memory))
 
-    def recall(self, query: str) -> list[RetrievalResult]:
+    def recall(self, query: str) -> "list[RetrievalResult]":
         """Return what the memory has on `query`; nothing while nothing was ever stored."""
+        from openjarvis.memory.opening import is_started
+
         if not is_started(self.config.memory):
             return []
         return self.memory.retrieve(query, top_k=_RECALLED)
@@ -129,21 +133,26 @@ class System:
         return make_pool(self.mcp_servers, engine=self.engine, model=self.model)
 
     @cached_property
-    def channels(self) -> Channels:
+    def channels(self) -> "Channels":
         """The configured channels, as one."""
+        from openjarvis.channels.directory import Channels
+
         return Channels(self.config.channels)
 
     @cached_property
-    def task_book(self) -> TaskBook:
+    def task_book(self) -> "TaskBook":
         """The scheduled tasks; whoever runs them is another part, or another process.
 
         Raises:
             ConfigError: when their database cannot be opened.
         """
+        from openjarvis.scheduler.book import TaskBook
+        from openjarvis.scheduling import open_store
+
         return TaskBook(open_store(self.config))
 
     @cached_property
-    def audit(self) -> AuditLog | None:
+    def audit(self) -> "AuditLog | None":
         """The audit trail, None when it is switched off.
 
         Raises:
@@ -157,12 +166,16 @@ class System:
         Raises:
             UnknownToolError: when a name is no tool's.
             ToolDefinitionError: when two tools share a name, or a tool cannot be made.
+            ConfigError: when a tool's section cannot be used, or a tool is to come from a file and
+                a folder that was named cannot be read.
         """
         wanted = self._with_mcp(list(chosen))
         named = [entry for entry in wanted if isinstance(entry, str)]
         if all(map(ToolRegistry.contains, named)):  # files are run only when they are needed
             return catalog.build(wanted, self.services)
         report = self.dropped_in
+        if report.refused:
+            raise ConfigError("; ".join(map(str, report.refused)))
         try:
             return catalog.build(
                 wanted, self.services, {tool.spec.name: tool for tool in report.tools}
@@ -252,11 +265,13 @@ class System:
             self.task_book.store.close()
 
 
-def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> LoadReport:
-    """Return the dropped-in tools of the usual, the configured and `more` folders."""
+def load_tool_folders(config: JarvisConfig, more: Sequence[str | Path] = ()) -> "LoadReport":
+    """Return the dropped-in tools of `more`, then the configured, then the usual folders."""
+    from openjarvis.dropins.loader import load_folders
+
     taken = {name: f"the built-in tool {name!r}" for name in ToolRegistry.keys()}  # noqa: SIM118
     usual = (Path("agent") / "tools", home() / "tools")
-    return load_folders([*config.tools.directories, *more], config.raw, taken, optional=usual)
+    return load_folders([*more, *config.tools.directories], config.raw, taken, optional=usual)
 
 
 def make_pool(servers: dict[str, Server], **options: Any) -> Any:
@@ -275,12 +290,16 @@ def make_pool(servers: dict[str, Server], **options: Any) -> Any:
     return ServerPool(servers, home() / "mcp", **options)
 
 
-def open_audit(config: JarvisConfig) -> AuditLog:
+def open_audit(config: JarvisConfig) -> "AuditLog":
     """Return the audit trail.
 
     Raises:
         ConfigError: when it cannot be opened.
     """
+    import sqlite3
+
+    from openjarvis.execution.audit import AuditLog
+
     path = Path(config.audit.path).expanduser() if config.audit.path else home() / "audit.db"
     try:
         return AuditLog(path)

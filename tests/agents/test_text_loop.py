@@ -7,6 +7,7 @@ from agent_tools import add, refund, shout
 from openjarvis.agents.base import AgentContext
 from openjarvis.agents.native_react import NativeReActAgent
 from openjarvis.agents.orchestrator import OrchestratorAgent
+from openjarvis.core.errors import LLMError
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.core.types import Conversation, Role
 from openjarvis.engine.offline.engine import OfflineEngine
@@ -148,6 +149,14 @@ def test_the_last_word_follows_the_protocol_and_the_roles_alternate() -> None:
 
 def test_an_action_in_the_last_turn_is_no_answer() -> None:
     engine = ScriptedEngine([says(ADD), says(ADD)])
+
+    result = NativeReActAgent(engine, "m", tools=[add], max_turns=1).run("1+2?")
+
+    assert result.content == "No final answer within 1 turns."
+
+
+def test_a_step_left_by_a_last_turn_that_failed_is_no_answer_either() -> None:
+    engine = ScriptedEngine([says(ADD), LLMError("LLM_UNAVAILABLE", "gone")])
 
     result = NativeReActAgent(engine, "m", tools=[add], max_turns=1).run("1+2?")
 

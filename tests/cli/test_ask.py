@@ -90,7 +90,7 @@ def test_a_known_engine_that_is_not_ready_is_exit_code_1(jarvis: Jarvis) -> None
     done = jarvis("ask", "--engine", "openai", "hello")
 
     assert done.exit_code == 1
-    assert "'openai' is not ready; 'jarvis engines' shows why" in done.stderr
+    assert "'openai' is not ready: no API key; set OPENAI_API_KEY, or" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -260,6 +260,27 @@ def test_a_tool_folder_that_was_named_and_is_missing_is_told_and_the_run_goes_on
 
     assert (done.exit_code, done.stdout) == (0, "42\n")
     assert "Not usable: nope: there is no such tool folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("ask", "--tools", "chatty", "hello"), ("tools", "run", "chatty")]
+)
+def test_a_tool_of_a_file_is_not_taken_from_elsewhere_when_a_named_folder_is_missing(
+    jarvis: Jarvis, tool_folder: Any, command: tuple[str, ...]
+) -> None:
+    done = jarvis(*command, "--tools-dir", "nope")
+
+    assert done.exit_code == 2
+    assert "Error: nope: there is no such tool folder" in done.stderr
+
+
+def test_tools_given_more_than_once_add_up(jarvis: Jarvis) -> None:
+    engine = ScriptedEngine([says("Hello.")])
+
+    ask_scripted(jarvis, engine, "--tools", "think", "--tools", "calculator, think", "hello")
+
+    offered = [entry["function"]["name"] for entry in engine.requests[0].tools or ()]
+    assert offered == ["think", "calculator"]
 
 
 def test_an_unknown_tool_says_when_tool_files_were_not_usable(

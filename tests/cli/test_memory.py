@@ -107,7 +107,9 @@ def test_a_damaged_memory_is_told_in_one_line(home: Path) -> None:
     result = jarvis("stats")
 
     assert result.exit_code == 1
-    assert result.stderr == "Error: The memory cannot be used: its file is no SQLite database.\n"
+    assert result.stderr == (
+        f"Error: The memory {home / 'memory.db'} cannot be used: its file is no SQLite database.\n"
+    )
 
 
 def test_an_unknown_backend_is_an_error_of_the_configuration(home: Path) -> None:

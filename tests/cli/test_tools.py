@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 from pathlib import Path
 from unittest.mock import patch
 
@@ -293,3 +294,38 @@ class TestCheck:
 
         assert done.exit_code == 2
         assert f"{path!r} does not exist" in done.stderr
+
+
+def test_the_help_of_run_shows_its_examples_a_line_each(jarvis: Jarvis) -> None:
+    lines = jarvis("tools", "run", "--help").stdout.splitlines()
+
+    assert "    jarvis tools run calculator expression='2+2'" in lines
+    assert not any("\\b" in line for line in lines)
+
+
+def test_running_a_tool_tells_which_named_folder_cannot_be_used(jarvis: Jarvis) -> None:
+    done = jarvis("tools", "run", "calculator", "expression=2+2", "--tools-dir", "nope")
+
+    assert (done.exit_code, done.stdout) == (0, "4\n")
+    assert done.stderr == "Not usable: nope: there is no such tool folder\n"
+
+
+def test_a_folder_named_on_the_command_line_comes_first(
+    jarvis: Jarvis, tool_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tool_folder, tmp_path / "other")
+    various = tmp_path / "other" / "various.py"
+    various.write_text(various.read_text().replace("said: ", "other: "))
+
+    done = jarvis("tools", "run", "chatty", "text=hi", "--tools-dir", str(tmp_path / "other"))
+
+    assert done.stdout == "other: hi\n"
+
+
+def test_a_list_keeps_the_tools_of_other_folders_when_a_named_one_is_missing(
+    jarvis: Jarvis, tool_folder: Path
+) -> None:
+    done = jarvis("tools", "list", "--json", "--tools-dir", "nope")
+
+    described = {row["name"]: row["description"] for row in json.loads(done.stdout)["tools"]}
+    assert described["chatty"].startswith("Say a text.")

@@ -59,7 +59,7 @@ def test_all_sync_callers_share_one_loop() -> None:
 
 @pytest.mark.parametrize("timeout", [0, 0.001])
 def test_a_wait_ends_at_its_timeout(timeout: float) -> None:
-    job = LoopJob(forever())
+    job = LoopJob(forever)
 
     assert not job.wait(timeout)
     assert not job.is_done()
@@ -71,7 +71,7 @@ def test_a_coroutine_that_raises_a_timeout_error_has_ended() -> None:
     async def late() -> None:
         raise TimeoutError
 
-    job = LoopJob(late())
+    job = LoopJob(late)
 
     assert job.wait(WAIT)
     assert job.is_done()
@@ -88,7 +88,7 @@ def test_a_cancelled_coroutine_learns_of_it() -> None:
             cancelled.set()
             raise
 
-    job = LoopJob(work())
+    job = LoopJob(work)
     assert begun.wait(WAIT)
     job.cancel()
 
@@ -129,7 +129,7 @@ def test_a_coroutine_that_exits_is_told_to_its_caller_and_the_loop_goes_on(
         raise error
 
     loop = background_loop.run(running_loop())
-    job = LoopJob(leave())
+    job = LoopJob(leave)
 
     assert job.wait(WAIT)
     with pytest.raises(type(error)):
@@ -145,7 +145,7 @@ def test_a_loop_that_is_blocked_can_be_left_behind() -> None:
         release.wait(WAIT)
         return "late"
 
-    blocked = LoopJob(block())
+    blocked = LoopJob(block)
     assert begun.wait(WAIT)
     background_loop.abandon()
 
@@ -160,7 +160,7 @@ def test_the_loop_does_not_hold_up_the_end_of_the_process() -> None:
         "import asyncio\n"
         "from openjarvis.core.background_loop import LoopJob\n"
         "async def forever(): await asyncio.Event().wait()\n"
-        "LoopJob(forever())\n"
+        "LoopJob(forever)\n"
         "print('end')\n"
     )
 

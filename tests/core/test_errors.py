@@ -58,5 +58,21 @@ def test_the_nearest_name_is_the_one_that_was_probably_meant(name: str, near: st
     assert nearest(name, ["calculator", "Web_Search", "think"]) == near
 
 
+@pytest.mark.parametrize(
+    ("name", "known", "is_near"),
+    [
+        ("calculatr", "calculator", True),
+        ("ofline", "offline", True),
+        ("cty", "city", True),
+        ("simpel", "simple", True),
+        ("aks", "ask", True),
+        ("nope", "openai", False),
+        ("all", "llm", False),
+    ],
+)
+def test_only_a_slip_of_the_pen_is_near(name: str, known: str, is_near: bool) -> None:
+    assert (nearest(name, [known]) == known) is is_near
+
+
 def test_nothing_is_near_where_nothing_is_known() -> None:
     assert nearest("calculator", []) is None

@@ -46,6 +46,7 @@ def test_a_missing_folder_is_a_problem_only_when_it_was_asked_for(tmp_path: Path
     by_default = load_folders([], optional=[missing, tmp_path / "more"])
 
     assert problems(asked) == [f"{missing}: there is no such tool folder"]
+    assert asked.refused == asked.problems
     assert problems(by_default) == []
 
 
@@ -135,7 +136,7 @@ def test_a_name_of_another_file_is_refused_naming_both_origins(tmp_path: Path) -
     one = write_folder(tmp_path / "one", {"b.py": tool_file("same"), "a.py": tool_file("same")})
     two = write_folder(tmp_path / "two", {"c.py": tool_file("same"), "d.py": tool_file("other")})
 
-    report = load_folders([two], optional=[one])
+    report = load_folders([one], optional=[two])
 
     assert names(report) == ["same", "other"]
     assert report.loaded[0].file == one.resolve() / "a.py"
@@ -143,6 +144,15 @@ def test_a_name_of_another_file_is_refused_naming_both_origins(tmp_path: Path) -
         f"{place}:3: the tool name 'same' is taken by {one.resolve()}/a.py:3; rename this one"
         for place in (one.resolve() / "b.py", two.resolve() / "c.py")
     ]
+
+
+def test_named_folders_come_before_the_usual_ones(tmp_path: Path) -> None:
+    usual = write_folder(tmp_path / "a", {"x.py": tool_file("same")})
+    named = write_folder(tmp_path / "b", {"x.py": tool_file("same")})
+
+    report = load_folders([named], optional=[usual])
+
+    assert [entry.file for entry in report.loaded] == [named.resolve() / "x.py"]
 
 
 def test_the_names_that_are_taken_are_not_changed(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_statuses_say_what_is_ready_and_why(
         EngineStatus(
             "openai",
             False,
-            "no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one",
+            "no API key; set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one",
         ),
         EngineStatus("ollama", False, f"Ollama does not listen on 127.0.0.1:{nowhere.port}"),
         EngineStatus("vllm", True, f"vLLM listens on 127.0.0.1:{server.port}", "qwen"),
@@ -279,8 +279,8 @@ def test_a_model_file_comes_last_before_offline(
 def test_every_engine_says_what_it_lacks(every_engine: EngineSettings) -> None:
     reasons = {one.key: one.reason for one in engine_statuses(every_engine)}
 
-    assert reasons["anthropic"] == "no API key: set ANTHROPIC_API_KEY"
-    assert reasons["gemini"] == "no API key: set GEMINI_API_KEY"
+    assert reasons["anthropic"] == "no API key; set ANTHROPIC_API_KEY"
+    assert reasons["gemini"] == "no API key; set GEMINI_API_KEY"
     assert reasons["llamacpp"] == "no model file: set gguf_path in [engine]"
 
 

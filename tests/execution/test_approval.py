@@ -350,6 +350,13 @@ def test_interactive_without_a_terminal_denies(monkeypatch: pytest.MonkeyPatch) 
         ({"limits": {"refund.order": 5}}, {}, "denied"),
         ({"limits": {"refund.amount": 5}, "allow": ["refund"]}, {}, "denied"),
         ({"otherwise": "deny", "only_confirmations": True}, {}, "ran"),
+        ({}, {"requires_confirmation": True}, "denied"),
+        ({"deny": ["other"]}, {"requires_confirmation": True}, "denied"),
+        ({"limits": {"refund.amount": 100}}, {"requires_confirmation": True}, "denied"),
+        ({"allow": ["refund"]}, {"requires_confirmation": True}, "ran"),
+        ({"otherwise": "allow"}, {"requires_confirmation": True}, "ran"),
+        ({"limits": {"refund.amout": 100}}, {}, "denied"),
+        ({"limits": {"*.weight": 100}}, {}, "ran"),
         (
             {"otherwise": "deny", "only_confirmations": True},
             {"requires_confirmation": True},
@@ -376,7 +383,14 @@ def test_a_limit_holds_for_an_argument_that_was_left_to_its_default() -> None:
 
 @pytest.mark.parametrize(
     ("rules", "words"),
-    [({"otherwise": "maybe"}, "'allow', 'deny' or 'ask'"), ({"limits": {"amount": 1}}, "amount")],
+    [
+        ({"otherwise": "maybe"}, "'allow', 'deny' or 'ask'"),
+        ({"limits": {"amount": 1}}, "amount"),
+        ({"limits": {"refund.amount": "1"}}, "a number or a function"),
+        ({"limits": {"refund.amount": True}}, "a number or a function"),
+        ({"deny": "refund"}, "a list of names"),
+        ({"allow": "*"}, "a list of names"),
+    ],
 )
 def test_a_rule_that_cannot_be_read_is_refused(rules: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -399,11 +413,12 @@ def request(name: str = "refund") -> ToolCallRequest:
         ("y\n", None),
         ("yes\n", None),
         ("n\n", "the user said no"),
-        ("no, too much\n", "the user said no"),
+        ("no, too much\n", "too much"),
         ("n too much money\n", "too much money"),
-        ("\n", "the user said no"),
-        ("", "the user said no"),
-        ("maybe\n", "the user said no"),
+        ("\n\n\n", "the user gave no answer"),
+        ("\ny\n", None),
+        ("", "the user gave no answer"),
+        ("maybe\nperhaps\nwell\ny\n", "the user gave no answer"),
     ],
 )
 def test_a_person_at_the_terminal_decides(typed: str, refusal: str | None) -> None:
@@ -414,6 +429,25 @@ def test_a_person_at_the_terminal_decides(typed: str, refusal: str | None) -> No
     assert (str(decision) if decision is not None else None) == refusal
     assert "refund wants to run" in shown.getvalue()
     assert "\x1b" not in shown.getvalue()
+
+
+def test_a_person_sees_all_that_would_run_or_is_not_asked() -> None:
+    shown = io.StringIO()
+    spec = refund_tool([]).spec
+    long = ToolCallRequest("1", "refund", {"order": "a" * 4_000 + "; rm -rf /"}, "{}", spec)
+    longer = ToolCallRequest("1", "refund", {"order": "a" * 9_000}, "{}", spec)
+
+    allowed = Terminal(FakeTerminal("y\n"), shown).ask(long)
+    denied = Terminal(FakeTerminal("y\n"), shown).ask(longer)
+
+    assert allowed is None
+    assert "; rm -rf /" in shown.getvalue()
+    assert "more than a person is asked about" in str(denied)
+
+
+def test_an_approver_that_cannot_be_called_is_refused_at_the_start() -> None:
+    with pytest.raises(TypeError, match="approve='auto': expected a callable"):
+        ToolExecutor([refund_tool([])], approve="auto")  # type: ignore[arg-type]
 
 
 def test_always_holds_for_that_tool_alone() -> None:

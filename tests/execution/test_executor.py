@@ -17,8 +17,7 @@ from openjarvis.core.types import ToolCall, ToolResult
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import CallRecord, Detail, Outcome
-from openjarvis.execution.registrar import Performed
-from openjarvis.execution.trip import Run
+from openjarvis.execution.trip import Performed, Run
 from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.toolkit.context import ToolContext
 from openjarvis.toolkit.function import tool

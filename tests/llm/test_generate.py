@@ -315,6 +315,8 @@ def twin(order_id: str) -> str:
         ({"messages": [llm.user("x"), llm.tool_result("c9", "y")]}, "c9"),
         ({"tools": [get_order_status, twin]}, "Two tools are named 'get_order_status'"),
         ({"tools": [42]}, "is no tool"),
+        ({"approve": "auto"}, "approve='auto': expected a callable"),
+        ({"engine": "offline"}, "engine='offline' is no engine"),
         ({"tools": 42}, "tools must be a list"),
         ({"tools": [llm.FunctionTool]}, "is a class; give an instance"),
         (

@@ -261,7 +261,7 @@ def test_tls_is_asked_for_by_the_name_and_not_the_address() -> None:
 
         def close(self) -> None: ...
 
-    with pytest.raises(ToolError, match="ConnectError"):
+    with pytest.raises(ToolError, match="no connection; the server is down"):
         Fetcher(resolve=lambda *_: [PUBLIC], dial=lambda *_: Stream()).fetch("https://example.com/")
 
     assert seen == ["example.com"]
@@ -307,3 +307,15 @@ def test_cookies_are_neither_kept_nor_sent(web: Loopback, fetcher: Fetcher) -> N
     fetcher.fetch(web.url("/"))
 
     assert all(b"Cookie" not in request for request in web.requests)
+
+
+def test_a_name_that_nobody_knows_is_told_with_what_may_be_wrong() -> None:
+    def unknown(_host: str, _port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    with pytest.raises(ToolError) as raised:
+        Fetcher(resolve=unknown).fetch("http://exmaple.example/")
+
+    assert str(raised.value) == (
+        "The host 'exmaple.example' could not be resolved: a wrong name, or no network."
+    )

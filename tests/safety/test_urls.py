@@ -115,7 +115,8 @@ NEVER_FETCHED = {
     "javascript:alert(1)": "only http and https",
     "dict://example.com:11211/": "only http and https",
     "//example.com/": "only http and https",
-    "example.com": "only http and https",
+    "example.com": "only http and https URLs are fetched; write https://example.com/",
+    "example.com:8080/a": "only http and https URLs are fetched; write https://example.com/",
     "httpx://example.com": "only http and https",
     "": "only http and https",
 }

@@ -1,10 +1,13 @@
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from openjarvis.sandbox import command
-from openjarvis.sandbox.isolation import Isolation
+from openjarvis.sandbox.isolation import Isolation, detect
 from openjarvis.sandbox.limits import Limits
 
 
@@ -61,3 +64,19 @@ def test_the_macos_profile_denies_first_and_quotes_its_paths(tmp_path: Path) -> 
 def test_a_time_that_is_none_is_refused(seconds: float) -> None:
     with pytest.raises(ValueError, match="timeout_seconds"):
         Limits(timeout_seconds=seconds)
+
+
+@pytest.mark.skipif(detect().wrapper != "bubblewrap", reason="needs bubblewrap")
+def test_a_package_that_lies_where_programs_work_is_seen_by_them() -> None:
+    with tempfile.TemporaryDirectory(dir=command.PRIVATE_WORKPLACE) as folder:
+        shutil.copytree(command._package(), Path(folder, "openjarvis"))
+        code = "from openjarvis.sandbox.session import Sandbox; print(Sandbox().run('print(1+1)'))"
+
+        done = subprocess.run(
+            [sys.executable, "-c", f"import sys; sys.path.insert(0, {folder!r}); {code}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert "stdout='2\\n'" in done.stdout, done.stderr

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -90,3 +91,90 @@ def test_it_counts_bytes_and_files(bytes_written: int, files: int, is_over: bool
         Path(place.path, "deep", str(number)).write_bytes(b"x" * bytes_written)
 
     assert place.is_over(most_bytes=1_000_000, most_entries=15) is is_over
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def dig(folder: str, *, depth: int, mode: int = 0o700) -> None:
+    """Make folders within folders, as a program can that changes into each."""
+    current = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=current)
+        inner = os.open("d", os.O_RDONLY, dir_fd=current)
+        os.fchmod(current, mode)
+        os.close(current)
+        current = inner
+    os.close(current)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o300, 0])
+def test_folders_deeper_than_any_path_are_removed(temporary: Path, mode: int) -> None:
+    place = Workplace()
+    dig(place.path, depth=3000, mode=mode)
+
+    place.remove()
+
+    assert list(temporary.iterdir()) == []
+
+
+def test_forgotten_ones_never_stop_the_next(temporary: Path) -> None:
+    forgotten = temporary / "openjarvis-forgotten"
+    forgotten.mkdir()
+    dig(str(forgotten), depth=3000)
+    workplace._remove_forgotten.cache_clear()
+    descriptors = open_descriptors()
+
+    place = Workplace()
+
+    assert not forgotten.exists()
+    place.remove()
+    assert open_descriptors() == descriptors
+
+
+def test_one_that_cannot_be_removed_never_stops_the_next(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary / "openjarvis-forgotten").mkdir()
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "rmdir", refuse)
+
+    assert Path(Workplace().path).is_dir()
+
+
+def test_folders_deeper_than_a_program_needs_are_over() -> None:
+    place = Workplace()
+    dig(place.path, depth=30)
+    assert not place.is_over(most_bytes=1 << 30, most_entries=10_000)
+
+    dig(place.path + "/d" * 30, depth=3000)
+
+    assert place.is_over(most_bytes=1 << 30, most_entries=10_000)
+    place.remove()
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="nothing is closed to root")
+def test_a_folder_that_is_closed_to_us_is_over() -> None:
+    place = Workplace()
+    Path(place.path, "closed").mkdir(mode=0o300)
+
+    assert place.is_over(most_bytes=1 << 30, most_entries=10_000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows them")
+def test_a_file_that_was_removed_and_is_still_open_counts(temporary: Path) -> None:
+    place = Workplace()
+    with Path(place.path, "file").open("wb") as file:
+        file.write(bytes(1 << 20))
+        file.flush()
+        Path(place.path, "file").unlink()
+        again = os.dup(file.fileno())
+
+        assert place.is_over(most_bytes=1 << 19, most_entries=10, pid=os.getpid())
+        assert not place.is_over(most_bytes=3 << 19, most_entries=100, pid=os.getpid())
+        assert not place.is_over(most_bytes=1 << 19, most_entries=10)
+        os.close(again)

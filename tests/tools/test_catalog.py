@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from openjarvis.core.errors import ToolDefinitionError
+from openjarvis.core.errors import ConfigError, ToolDefinitionError
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.core.types import ToolCall, ToolResult
 from openjarvis.execution.executor import ToolExecutor
@@ -185,3 +185,17 @@ def test_a_class_that_cannot_be_made_is_told_with_its_name(error: Exception) -> 
 def test_what_is_no_tool_is_refused(entry: Any) -> None:
     with pytest.raises(ToolDefinitionError, match=r"is a class|is no tool"):
         catalog.build([entry], Services())
+
+
+def test_a_section_that_cannot_be_used_is_an_error_of_the_configuration() -> None:
+    class Configured(Plain):
+        @classmethod
+        def build(cls, services: Services) -> "Configured":
+            raise ConfigError("[tools.plain] kolour: unknown key")
+
+    ToolRegistry.register("plain")(Configured)
+
+    with pytest.raises(ConfigError) as caught:
+        catalog.build(["plain"], Services())
+
+    assert str(caught.value) == "[tools.plain] kolour: unknown key"

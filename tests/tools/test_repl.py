@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from openjarvis.core.types import ToolCall
@@ -95,3 +97,21 @@ def test_closing_ends_all_sessions(repl: ReplTool) -> None:
     repl.close()
 
     assert "NameError" in repl.execute(code="x").content
+
+
+def test_threads_with_sessions_of_their_own_see_their_own_output_only() -> None:
+    repl = ReplTool(timeout=10, max_sessions=2)
+    code = "import time\nfor n in range(5):\n    print('sess{0}', flush=True); time.sleep(.01)"
+
+    def rounds(number: int) -> list[str]:
+        return [
+            repl.execute(code=code.format(number), session_id=str(number)).content for _ in range(8)
+        ]
+
+    with ThreadPoolExecutor(5) as pool:
+        seen = list(pool.map(rounds, range(5)))
+
+    for number, contents in enumerate(seen):
+        whole = "\n".join([f"sess{number}"] * 5)
+        assert {one for one in contents if "All 2 Python sessions" not in one} <= {whole}
+    repl.close()

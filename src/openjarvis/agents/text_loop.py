@@ -12,7 +12,7 @@ from openjarvis.agents.prompts import LAST_WORD
 from openjarvis.agents.protocol import Action, Protocol, Step
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.execution.record import CallRecord
-from openjarvis.execution.registrar import Performed
+from openjarvis.execution.trip import Performed
 from openjarvis.llm.loop import OF_TOOLS, Conversation
 from openjarvis.llm.reply import Turn, read_reply
 from openjarvis.llm.request import Request

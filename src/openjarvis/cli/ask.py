@@ -15,6 +15,7 @@ from openjarvis.cli.options import (
     json_option,
     split_names,
     tools_dir_option,
+    tools_option,
 )
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json
 from openjarvis.config import JarvisConfig, load_config
@@ -27,7 +28,7 @@ from openjarvis.system import UnknownAgentError, agent_class, get_engine
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("-a", "--agent", help="The agent; with --tools the orchestrator by default.")
-@click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
+@tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
 @click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
@@ -48,7 +49,7 @@ from openjarvis.system import UnknownAgentError, agent_class, get_engine
 def ask(
     query: tuple[str, ...],
     agent: str | None,
-    tools: str,
+    tools: tuple[str, ...],
     engine: str | None,
     model: str | None,
     approve: str,
@@ -66,7 +67,7 @@ def ask(
     question = _question(query)
     config = load_config()
     agent = agent or (None if document else config.agent.default) or None
-    chosen = split_names(tools)
+    chosen = split_names(*tools)
     try:
         if agent and not agent_class(agent).uses_tools and chosen:
             notice(f"The agent {agent!r} uses no tools; --tools is ignored.")

@@ -16,6 +16,7 @@ from openjarvis.cli.options import (
     approver,
     split_names,
     tools_dir_option,
+    tools_option,
 )
 from openjarvis.cli.render import keep_stdout_for_results, notice
 from openjarvis.config import home, load_config
@@ -28,7 +29,7 @@ from openjarvis.system import UnknownAgentError, agent_class
 
 @click.command()
 @click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
-@click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
+@tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
 @click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
@@ -40,7 +41,7 @@ from openjarvis.system import UnknownAgentError, agent_class
 @tools_dir_option
 def chat(
     agent: str,
-    tools: str,
+    tools: tuple[str, ...],
     engine: str | None,
     model: str | None,
     approve: str,
@@ -80,7 +81,7 @@ def chat(
         engine=engine,
         model=model,
         agent=agent,
-        tools=split_names(tools) or config.chat.tools,
+        tools=split_names(*tools) or config.chat.tools,
         approve=approver(approve),
         numbers=numbers,
         out=sys.stdout if keyboard.is_terminal else keep_stdout_for_results(),

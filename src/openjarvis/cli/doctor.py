@@ -2,7 +2,7 @@
 
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import click
@@ -12,14 +12,19 @@ from openjarvis.channels.directory import Channels
 from openjarvis.cli.options import json_option
 from openjarvis.cli.render import keep_stdout_for_results, show, show_json
 from openjarvis.config import config_path, load_config
-from openjarvis.core.errors import ConfigError
-from openjarvis.engine.discovery import OFFLINE, engine_statuses
+from openjarvis.core.errors import ConfigError, ToolError, Unavailable, unknown_name
+from openjarvis.engine.discovery import OFFLINE, engine_keys, engine_statuses
+from openjarvis.engine.offline.engine import OfflineEngine
 from openjarvis.llm.defaults import engine_settings
 from openjarvis.mcp.servers import configured_servers
+from openjarvis.memory.opening import is_started, open_memory, sqlite_path
+from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sandbox import report
 from openjarvis.sandbox.isolation import SandboxRefused
 from openjarvis.sandbox.isolation import detect as isolation_of_this_machine
-from openjarvis.system import load_tool_folders, open_audit
+from openjarvis.sandbox.session import Sandbox
+from openjarvis.scheduling import open_store, store_path
+from openjarvis.system import System, UnknownAgentError, agent_class, open_audit
 from openjarvis.tools import catalog
 
 
@@ -42,7 +47,7 @@ def doctor(sandbox: bool, as_json: bool) -> None:
         return
     checks = [_python(), _looked_at(_config)]
     if checks[-1].passed:  # the others read it
-        checks += map(_looked_at, (_engine, _tools, _sandbox, _mcp, _channels, _audit))
+        checks += map(_looked_at, _CHECKS)
     if as_json:
         show_json([check._asdict() for check in checks])
     else:
@@ -55,8 +60,8 @@ def doctor(sandbox: bool, as_json: bool) -> None:
 def _looked_at(check: Callable[[], Check]) -> Check:
     try:
         return check()
-    except ConfigError as error:
-        return Check(check.__name__.strip("_"), False, str(error))
+    except (ConfigError, ToolError, Unavailable) as error:
+        return Check(check.__name__.strip("_"), False, mask_secrets(str(error)))
 
 
 def _python() -> Check:
@@ -71,18 +76,70 @@ def _config() -> Check:
 
 
 def _engine() -> Check:
-    ready = [one for one in engine_statuses(engine_settings(load_config())) if one.ready]
+    settings = engine_settings(load_config())
+    if settings.default and settings.default not in engine_keys(settings):
+        unknown = unknown_name("engine", settings.default, engine_keys(settings))
+        return Check("engine", False, f"{unknown} It is the `default` in [engine].")
+    statuses = engine_statuses(settings)
+    for one in statuses:
+        if one.key == settings.default and not one.ready:
+            return Check("engine", False, f"{one.key!r}, configured, is not ready: {one.reason}")
+    ready = [one for one in statuses if one.ready]
     names = ", ".join(one.key for one in ready)
     if [one.key for one in ready] == [OFFLINE]:
         return Check("engine", True, "only offline is ready, which is no language model")
     return Check("engine", bool(ready), names or "none is ready")
 
 
+def _agent() -> Check:
+    named = load_config().agent.default
+    try:
+        return Check("agent", True, agent_class(named).agent_id if named else "none is configured")
+    except UnknownAgentError as error:
+        return Check("agent", False, f"{error} It is the `default` in [agent].")
+
+
 def _tools() -> Check:
-    report = load_tool_folders(load_config())
+    system = System(load_config(), OfflineEngine())
+    report = system.dropped_in
     found = f"{len(catalog.names())} built in, {len(report.tools)} dropped in"
-    problems = "; ".join(map(str, report.problems))
+    problems = "; ".join([*map(str, report.problems), *_not_built(system)])
+    system.close()
     return Check("tools", not problems, f"{found}. {problems}" if problems else found)
+
+
+def _not_built(system: System) -> Iterator[str]:
+    """Yield what is wrong with each registered tool that cannot be built."""
+    for name in catalog.names():
+        try:
+            system.tools([name])
+        except Exception as error:  # noqa: BLE001 - a registered class is foreign code
+            yield mask_secrets(str(error))
+
+
+def _memory() -> Check:
+    settings = load_config().memory
+    if not is_started(settings):
+        return Check(
+            "memory", True, f"nothing was stored yet; {sqlite_path(settings)} will be made"
+        )
+    memory = open_memory(settings)
+    try:
+        return Check("memory", True, f"{memory.count()} texts ({settings.backend})")
+    finally:
+        memory.close()
+
+
+def _scheduler() -> Check:
+    config = load_config()
+    path = store_path(config)
+    if not config.scheduler.database and not path.exists():
+        return Check("scheduler", True, f"nothing was scheduled yet; {path} will be made")
+    store = open_store(config)
+    try:
+        return Check("scheduler", True, f"{len(store.list_tasks())} tasks")
+    finally:
+        store.close()
 
 
 def _mcp() -> Check:
@@ -103,6 +160,10 @@ def _sandbox() -> Check:
         isolation.require()
     except SandboxRefused as refused:
         return Check("sandbox", False, f"{refused} ({standing}{missing})")
+    done = Sandbox(isolation=isolation).run("print(1 + 1)")
+    if done.stdout.strip() != "2":
+        said = done.stderr.strip().rpartition("\n")[2]
+        return Check("sandbox", False, f"a program in it did not answer: {said} ({standing})")
     return Check("sandbox", True, standing + missing)
 
 
@@ -126,3 +187,16 @@ def _audit() -> Check:
     trail = open_audit(config)
     trail.close()
     return Check("audit", True, f"calls are recorded in {trail.path}")
+
+
+_CHECKS = (
+    _engine,
+    _agent,
+    _tools,
+    _sandbox,
+    _memory,
+    _scheduler,
+    _mcp,
+    _channels,
+    _audit,
+)

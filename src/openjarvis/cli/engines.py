@@ -35,5 +35,7 @@ def not_there(config: JarvisConfig, key: str | None) -> Failure:
     named = key or config.engine.default
     known = engine_keys(engine_settings(config))
     if named in known:
-        return Failure(f"The engine {named!r} is not ready; 'jarvis engines' shows why.", 1)
+        statuses = engine_statuses(engine_settings(config))
+        why = next((f": {one.reason}" for one in statuses if one.key == named and one.reason), "")
+        return Failure(f"The engine {named!r} is not ready{why}. 'jarvis engines' shows all.", 1)
     return Failure(unknown_name("engine", named, known), 2)

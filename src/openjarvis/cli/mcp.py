@@ -11,7 +11,13 @@ from typing import Any
 
 import click
 
-from openjarvis.cli.options import allow_dir_option, json_option, split_names, tools_dir_option
+from openjarvis.cli.options import (
+    allow_dir_option,
+    json_option,
+    split_names,
+    tools_dir_option,
+    tools_option,
+)
 from openjarvis.cli.render import notice, show, show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.errors import ConfigError
@@ -32,7 +38,7 @@ def mcp() -> None:
 
 
 @mcp.command()
-@click.option("--tools", default="", help="The tools to offer; by default the read-only ones.")
+@tools_option("The tools to offer; by default the read-only ones.")
 @click.option("--http", metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")
 @click.option(
     "--allow-host",
@@ -51,7 +57,7 @@ def mcp() -> None:
 @allow_dir_option
 @tools_dir_option
 def serve(
-    tools: str,
+    tools: tuple[str, ...],
     http: str | None,
     hosts: tuple[str, ...],
     approve: Any,
@@ -65,7 +71,7 @@ def serve(
     """
     server, serving = _server_modules()
     config = load_config()
-    named = split_names(tools)
+    named = split_names(*tools)
     with redirect_stdout(sys.stderr):  # a tool's file may print when it is loaded
         system = _system(config, named, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
         chosen = named or read_only_names(system)
@@ -147,11 +153,11 @@ def _leave_on_signals(system: System) -> None:
 
 def read_only_names(system: System) -> list[str]:
     """Return the tools that only read and need no model: what is offered unless tools are named."""
-    names = catalog.names({tool.spec.name: tool for tool in system.dropped_in.tools})
+    dropped_in = {tool.spec.name: tool for tool in system.dropped_in.tools}
     found: list[str] = []
-    for name in names:
+    for name in catalog.names(dropped_in):
         try:
-            tool = system.tools([name]).build()[0]
+            tool = dropped_in.get(name) or system.tools([name]).build()[0]
         except Exception as error:  # noqa: BLE001 - a registered class is foreign code
             notice(f"{name} is left out: {error}")
             continue

@@ -20,6 +20,12 @@ tools_dir_option = click.option(
     help="A folder with tool files, beside ./agent/tools and the configured ones.",
 )
 
+
+def tools_option(text: str) -> Callable[[Command], Command]:
+    """Return the option that names tools; given more than once, it adds up."""
+    return click.option("--tools", multiple=True, metavar="NAMES", help=text)
+
+
 allow_dir_option = click.option(
     "--allow-dir",
     "allowed_dirs",
@@ -42,10 +48,11 @@ approve_option = click.option(
 def approver(mode: str) -> Approver:
     """Return the approver of an `--approve` mode."""
     if mode == "auto":
-        return policy()
+        return policy(otherwise="allow")
     return policy(otherwise=mode, only_confirmations=True)
 
 
-def split_names(value: str) -> list[str]:
-    """Return the names in a comma-separated option, each once."""
-    return list(dict.fromkeys(name.strip() for name in value.split(",") if name.strip()))
+def split_names(*values: str) -> list[str]:
+    """Return the names in comma-separated values, each once."""
+    names = (name.strip() for value in values for name in value.split(","))
+    return list(dict.fromkeys(name for name in names if name))

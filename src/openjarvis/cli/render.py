@@ -102,5 +102,12 @@ def _results() -> TextIO | None:
 
 def _print(text: str) -> None:
     stream = _results()
-    if stream is not None:  # as where stdout is closed
+    if stream is None:  # as where stdout is closed
+        return
+    try:
         click.echo(text, file=stream)
+    except BrokenPipeError:
+        # As in `jarvis … | head -1`: the rest goes nowhere, the exit code stays the command's own.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import click
 
 from openjarvis.cli.lazy import Failure
-from openjarvis.cli.options import json_option, split_names
+from openjarvis.cli.options import json_option, split_names, tools_option
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.events import Event, EventBus, EventType
@@ -56,7 +56,7 @@ def schedule() -> None:
 @click.option("--cron", metavar="LINE", help="By a cron line, like '30 9 * * MON-FRI' or @daily.")
 @click.option("--timezone", default="UTC", show_default=True, help="The zone of --cron and --once.")
 @click.option("-a", "--agent", default="simple", show_default=True, help="Who carries it out.")
-@click.option("--tools", default="", help="The tools it may call, by name, separated by commas.")
+@tools_option("The tools it may call, by name, separated by commas.")
 @click.option("--on-missed", type=click.Choice([*map(str, OnMissed)]), default=OnMissed.RUN.value)
 @click.option(
     "--on-interrupt", type=click.Choice([*map(str, OnInterrupt)]), default=OnInterrupt.RETRY.value
@@ -69,7 +69,7 @@ def add_task(
     once: str | None,
     every: str | None,
     cron: str | None,
-    tools: str,
+    tools: tuple[str, ...],
     dry_run: bool,
     database: str | None,
     as_json: bool,
@@ -82,7 +82,7 @@ def add_task(
     """
     kind, value = _schedule(once, every, cron)
     config = _config(database)
-    _check_names(config, options["agent"], split_names(tools))
+    _check_names(config, options["agent"], split_names(*tools))
     task = None
     try:
         runs = first_runs(kind, value, now_utc(), options["timezone"])
@@ -90,7 +90,7 @@ def add_task(
             raise ScheduleError(f"{value!r} is in the past; choose a later time.")
         if not dry_run:
             with _book(config) as book:
-                task = book.create_task(prompt, kind, value, tools=split_names(tools), **options)
+                task = book.create_task(prompt, kind, value, tools=split_names(*tools), **options)
     except ValueError as error:
         raise Failure(str(error), 2) from error
     if as_json:

@@ -89,13 +89,15 @@ def run_tool(
     tool_dirs: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    r"""Run a tool with arguments: text as it is, other values as JSON, or all as one JSON object.
+    """Run a tool with arguments: text as it is, other values as JSON, or all as one JSON object.
 
     \b
       jarvis tools run calculator expression='2+2'
       jarvis tools run calculator '{"expression": "2+2"}'
-    """
+    """  # noqa: D301 - click keeps the lines after a real \b
     system = _system(name, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
+    for remark in system.dropped_in.remarks if tool_dirs else ():
+        notice(remark)
     executor = system.executor([name], approver(approve))
     if not executor.available_tools():
         raise Failure(f"The tool {name!r} is run by its provider; it cannot be run from here.", 2)
@@ -172,7 +174,7 @@ def _rows(system: System) -> Iterator[dict[str, Any]]:
     dropped_in = {tool.spec.name: tool for tool in system.dropped_in.tools}
     for name in catalog.names(dropped_in):
         try:
-            tool = _one(system, name)
+            tool = dropped_in.get(name) or _one(system, name)
         except Exception as error:  # noqa: BLE001 - a registered class is foreign code
             yield {"name": name, "category": "", "description": f"cannot be made: {error}"}
             continue

@@ -6,10 +6,10 @@ making one for each call. A loop that foreign code blocks is left behind, and a 
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 _lock = Lock()
@@ -19,8 +19,35 @@ _loop: asyncio.AbstractEventLoop | None = None
 class LoopJob:
     """A coroutine in the background loop; any thread may wait for it."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._future = asyncio.run_coroutine_threadsafe(coroutine, _running_loop())
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Run what `make` returns, which is called in the loop."""
+        self._make = make
+        self._loop = _running_loop()
+        self._may_begin = [True]
+        self._has_begun = Event()
+        self._future = asyncio.run_coroutine_threadsafe(self._begin(), self._loop)
+
+    async def _begin(self) -> Any:
+        if not self._claim():
+            return None  # it was moved to another loop
+        self._has_begun.set()
+        return await self._make()
+
+    def _claim(self) -> bool:
+        try:
+            return self._may_begin.pop()
+        except IndexError:
+            return False
+
+    def moved(self, patience: float) -> "LoopJob":
+        """Return this job, or where its loop let it wait for `patience` seconds, another like it.
+
+        The loop is then blocked by foreign code, and left behind.
+        """
+        if self._has_begun.wait(patience) or not self._claim():
+            return self
+        abandon(self._loop)
+        return LoopJob(self._make)
 
     def wait(self, timeout: float | None) -> bool:
         """Wait at most `timeout` seconds; tell whether the coroutine has ended."""
@@ -47,7 +74,7 @@ class LoopJob:
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Return what `coroutine` returns, from a thread that has no event loop of its own."""
-    job = LoopJob(coroutine)
+    job = LoopJob(lambda: coroutine)
     try:
         job.wait(None)
     except BaseException:
@@ -56,11 +83,12 @@ def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return job.result()
 
 
-def abandon() -> None:
-    """Leave the present loop to whatever blocks it; the next caller gets a new one."""
+def abandon(loop: asyncio.AbstractEventLoop | None = None) -> None:
+    """Leave the present loop (only `loop`, if given) to what blocks it; a new one takes over."""
     global _loop
     with _lock:
-        _loop = None
+        if loop is None or loop is _loop:
+            _loop = None
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

@@ -71,12 +71,17 @@ def invalid_request(message: str) -> LLMError:
     return LLMError(LLMErrorCode.INVALID_REQUEST, message, 400)
 
 
+_NEAR = 0.7
+"""How alike a name must be, of 1, to be taken for a slip of the pen."""
+
+
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Return the entry of `known` that `name` was probably meant to be, or None."""
-    matches = get_close_matches(name[:200].lower(), [entry.lower() for entry in known], n=1)
-    return (
-        next((entry for entry in known if entry.lower() == matches[0]), None) if matches else None
-    )
+    wanted, lowered = name[:200].lower(), [entry.lower() for entry in known]
+    matches = get_close_matches(wanted, lowered, n=1, cutoff=_NEAR)
+    # In a short name, two letters that changed places make it look quite another.
+    matches = matches or [entry for entry in lowered if sorted(entry) == sorted(wanted)]
+    return known[lowered.index(matches[0])] if matches else None
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ def load_folders(
     *,
     optional: Iterable[Path | str] = (),
 ) -> LoadReport:
-    """Return the tools of the `optional` folders, where they exist, and of `paths`, in this order.
+    """Return the tools of `paths` and of the `optional` folders, where they exist, in this order.
 
     The files of a folder are read by name. A constructor that wants the configuration gets a copy
     of `config`. `taken` maps the names that no tool may have to whose they are. Nothing that a file
@@ -49,10 +49,12 @@ def load_folders(
     report = LoadReport()
     names = dict(taken or {})
     done: set[Path] = set()
-    for path, is_optional in [(path, True) for path in optional] + [
-        (path, False) for path in paths
+    for path, is_optional in [(path, False) for path in paths] + [
+        (path, True) for path in optional
     ]:
         folder = _folder(path, report, is_optional=is_optional)
+        if folder is None and not is_optional:
+            report.refused.append(report.problems[-1])
         if folder is not None and folder not in done:
             done.add(folder)
             _admit(load_files(folder, _tool_files(folder, report), config), report, names)

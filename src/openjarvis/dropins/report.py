@@ -41,11 +41,12 @@ class LoadReport:
     """What a load gave.
 
     `left_out` says which tools are not available here, which is no fault; `files` are all that were
-    read.
+    read. `refused` are those of the problems that stop a whole folder which was asked for.
     """
 
     loaded: list[LoadedTool] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    refused: list[Problem] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
 

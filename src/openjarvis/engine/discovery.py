@@ -140,7 +140,7 @@ def _openai_status(settings: EngineSettings) -> EngineStatus:
         return EngineStatus("openai", True, "an API key is set", mask_secrets(url or OPENAI_URL))
     if url and url != OPENAI_URL:
         return EngineStatus("openai", True, "a base URL is set", mask_secrets(url))
-    reason = "no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one"
+    reason = "no API key; set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without one"
     return EngineStatus("openai", False, reason)
 
 
@@ -148,7 +148,7 @@ def _keyed_status(key: str, settings: EngineSettings) -> EngineStatus:
     keys = {"anthropic": settings.key_of_anthropic, "gemini": settings.key_of_gemini}
     module = {"anthropic": "anthropic", "gemini": "google.genai"}[key]
     if not keys[key]:
-        return EngineStatus(key, False, f"no API key: set {key.upper()}_API_KEY")
+        return EngineStatus(key, False, f"no API key; set {key.upper()}_API_KEY")
     if not is_installed(module):
         return EngineStatus(key, False, f"an API key is set, but: {missing(module, key)}")
     return EngineStatus(key, True, "an API key is set")

@@ -64,6 +64,9 @@ class ScriptedEngine(InferenceEngine):
 
     `requests` is the list of `RecordedRequest`s. A request past the end of the script is an
     `AssertionError`, so that a test does not pass by accident. Threads may share it.
+
+    Raises:
+        TypeError: when the script is no list of turns.
     """
 
     engine_id = "scripted"
@@ -76,6 +79,7 @@ class ScriptedEngine(InferenceEngine):
         chunk_size: int = 8,
         provider_types: Sequence[str] = (),
     ) -> None:
+        _check_script(script)
         self._script = list(script)
         self._model = model
         self._chunk_size = chunk_size
@@ -155,3 +159,12 @@ class ScriptedEngine(InferenceEngine):
             self._ids += 1
             call_id = f"call_{self._ids}" if wanted.call_id is None else wanted.call_id
         return ToolCall(call_id, wanted.name, wanted.arguments)
+
+
+def _check_script(script: Any) -> None:
+    turns = [script] if isinstance(script, str | bytes) else script
+    if not isinstance(turns, Sequence) or any(isinstance(turn, str | bytes) for turn in turns):
+        raise TypeError(
+            'A script is a list of turns like says("…"), so write '
+            f'ScriptedEngine([says("…")]); got {script!r:.80}.'
+        )

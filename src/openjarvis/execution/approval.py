@@ -5,6 +5,7 @@ An approver is any callable that takes a `ToolCallRequest`, plain or async. `Non
 allowed.
 """
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
@@ -34,6 +35,11 @@ class ToolCallRequest(NamedTuple):
 
 class Denied(Exception):
     """A refusal with its reason, to be returned or raised by an approver; the model is told it."""
+
+    # Also for a subclass whose `__init__` does not call this one.
+    reason: str = "not approved"
+    code: str = ""
+    status: int = 403
 
     def __init__(self, reason: str = "not approved", code: str = "", status: int = 403) -> None:
         super().__init__(reason)
@@ -79,7 +85,11 @@ def timed_out(seconds: float) -> Denied:
 
 def denied_text(name: str, refusal: Denied) -> str:
     """Return what the model is told of a refusal."""
-    return f"The call to {name} was denied and did not run: {refusal.reason}"
+    try:
+        reason = str(refusal.reason)
+    except Exception:  # noqa: BLE001 - a foreign object may not print
+        reason = Denied.reason
+    return f"The call to {name} was denied and did not run: {reason}"
 
 
 def confirming(callback: Callable[[str], Any]) -> Approver:
@@ -113,7 +123,12 @@ async def asked_async(approver: Approver, request: ToolCallRequest) -> Denied | 
     try:
         decision = approver(request)
         return verdict(await decision if inspect.isawaitable(decision) else decision)
-    except Exception as error:  # noqa: BLE001 - an approver that fails in any way denies
+    except (KeyboardInterrupt, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, KeyboardInterrupt) or (task and task.cancelling()):
+            raise
+        return refusal_of(error)
+    except BaseException as error:  # noqa: BLE001 - an approver that fails in any way denies
         return refusal_of(error)
 
 

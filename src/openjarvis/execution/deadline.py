@@ -6,7 +6,6 @@ behind and reported as still running. Async code runs in the caller's task and i
 
 import asyncio
 from collections.abc import Coroutine, Generator
-from contextlib import suppress
 from typing import Any
 
 GRACE_SECONDS = 0.25
@@ -80,8 +79,7 @@ class WithinDeadline:
                     value = yield waited_for
                 except BaseException as error:
                     if self._abandoned:
-                        with suppress(RuntimeError):  # it yields even now: nothing more can be done
-                            coroutine.close()
+                        _close(coroutine)
                         raise
                     waited_for = coroutine.throw(error)
                 else:
@@ -94,3 +92,14 @@ class WithinDeadline:
         for _ in range(2 if self._abandoned else 1):
             task.uncancel()
         return task.cancelling() > before
+
+
+def _close(coroutine: Coroutine[Any, Any, Any]) -> None:
+    try:
+        coroutine.close()
+    except RuntimeError:
+        # It goes on even now. Python would close it once more when it is freed, at the latest at
+        # exit, where it might never come to an end: so it is never freed.
+        import ctypes  # for this alone
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))

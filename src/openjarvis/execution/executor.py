@@ -5,15 +5,13 @@ that a model writes or a tool does raises out of it; every stop answers with a `
 """
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from openjarvis.core import background_loop, workers
 from openjarvis.core.background_loop import LoopJob
-from openjarvis.core.errors import ToolError
 from openjarvis.core.events import EventBus
 from openjarvis.core.types import ToolCall, ToolResult
 from openjarvis.execution.approval import (
@@ -27,19 +25,22 @@ from openjarvis.execution.approval import (
 )
 from openjarvis.execution.deadline import GRACE_SECONDS, TimedOut, WithinDeadline
 from openjarvis.execution.departure import Departure
+from openjarvis.execution.ending import Ending, Endings, is_interruption
 from openjarvis.execution.entry import Entry
 from openjarvis.execution.guard import RepeatGuard
 from openjarvis.execution.policy import Policy, policy
 from openjarvis.execution.record import Detail, Outcome
-from openjarvis.execution.registrar import Performed, Registrar
-from openjarvis.execution.stops import denied, late, request_of
+from openjarvis.execution.registrar import Registrar
+from openjarvis.execution.stops import denied, request_of
 from openjarvis.execution.trail import AuditTrail
-from openjarvis.execution.trip import Run, Stopped, Trip
+from openjarvis.execution.trip import Performed, Run, Stopped, Trip
 from openjarvis.toolkit.base import Tool, ToolSpec
 from openjarvis.toolkit.context import ToolContext, unheard
 from openjarvis.toolkit.provider import ProviderTool
 from openjarvis.toolkit.toolset import AnyTool, ToolSet
-from openjarvis.toolkit.typed import failure_text, result_of
+
+BLOCKED_LOOP_SECONDS = 1.0
+"""How long the background loop may let a new call wait before it counts as blocked."""
 
 
 class ToolExecutor:
@@ -77,10 +78,13 @@ class ToolExecutor:
         self._approve = (
             _asking(confirm_callback, interactive=interactive) if approve is None else approve
         )
+        if self._approve is not None and not callable(self._approve):
+            raise TypeError(f"approve={approve!r}: expected a callable, e.g. llm.policy(…).")
         self._approve_timeout = approve_timeout
         self._mask_errors = mask_errors
         self._max_parallel = max(1, max_parallel)
         self._registrar = Registrar(bus, audit, max_result_chars)
+        self._endings = Endings(self._registrar, mask_errors=mask_errors)
         self._guard = RepeatGuard()
 
     def having(self, tools: Iterable[AnyTool | Callable[..., Any]]) -> "ToolExecutor":
@@ -149,20 +153,22 @@ class ToolExecutor:
             approver = self._decided_here(trip, may_block=False)
             if approver is not None:
                 await self._ask_async(trip, approver)
-            value = await self._run_async(trip)
+            ending = await self._run_async(trip)
         except BaseException as error:
-            if _is_interruption(error):
-                self._interrupt(trip)
+            if is_interruption(error):
+                self._conclude(trip, self._endings.interrupted(trip))
                 raise
-            return self._stop(trip, error)
-        return self._arrive(trip, value)
+            ending = self._endings.of_error(trip, error)
+        return self._conclude(trip, ending)
 
     def perform_all(self, calls: Sequence[ToolCall], run: Run) -> list[Performed]:
         """Run the calls of one turn in parallel; approvals are asked for in the calls' order."""
         begun: list[_Begun] = []
         try:
             for call in calls:
-                begun.append(self._begin(call, run))
+                # It is on the list before it is started: what starts is answered for.
+                begun.append(_Begun(Trip(call, run)))
+                self._begin(begun[-1])
                 if len(begun) >= self._max_parallel:
                     self._finish(begun[-self._max_parallel])
             return [self._finish(one) for one in begun]
@@ -239,50 +245,53 @@ class ToolExecutor:
 
     # Run.
 
-    def _begin(self, call: ToolCall, run: Run) -> "_Begun":
+    def _begin(self, one: "_Begun") -> None:
         """Start a call as far as it goes without waiting."""
-        trip = Trip(call, run)
+        trip = one.trip
         try:
             self._depart(trip)
             approver = self._decided_here(trip, may_block=True)
         except Stopped as stop:
-            return _Begun(trip, None, self._stop(trip, stop))
-        except BaseException:
-            self._interrupt(trip)
-            raise
+            self._conclude(trip, self._endings.of_error(trip, stop))
+            return
         if trip.entry.is_async:
-            return _Begun(trip, background_loop.LoopJob(self._captured(trip, approver)), None)
-        return _Begun(trip, workers.start(lambda: self._work(trip, approver)), None)
+            one.job = LoopJob(lambda: self._work_in_loop(trip, approver))
+        else:
+            one.job = workers.start(lambda: self._work(trip, approver))
 
-    def _work(self, trip: Trip, approver: Approver | None) -> Any:
+    def _work(self, trip: Trip, approver: Approver | None) -> Ending:
         """Ask, then run the tool, in a worker: one hand-over for both."""
-        if approver is not None:
-            refusal = asked(approver, request_of(trip))
-            if refusal is not None:
-                raise denied(trip, refusal)
-        if not trip.start():
-            return None  # nobody waits for this call any more
-        self._registrar.started(trip)
-        return self._invoke(trip)
+        try:
+            if approver is not None:
+                refusal = asked(approver, request_of(trip))
+                if refusal is not None:
+                    raise denied(trip, refusal)
+                trip.asked_seconds = None  # only the tool's own time counts from here
+            if not trip.start(self._registrar.started):
+                return self._endings.interrupted(trip)  # nobody waits for this call any more
+            return self._endings.of_value(trip, self._invoke(trip))
+        except BaseException as error:  # noqa: BLE001 - whatever a tool raises becomes a result
+            return self._endings.of_error(trip, error)
 
-    async def _captured(self, trip: Trip, approver: Approver | None) -> "_Ended":
-        """Ask, then run an async tool, in the background loop; what it raises is brought back."""
+    async def _work_in_loop(self, trip: Trip, approver: Approver | None) -> Ending:
+        """Ask, then run an async tool, in the background loop."""
         try:
             if approver is not None:
                 await self._ask_async(trip, approver)
-            return _Ended(await self._run_async(trip), None)
+            return await self._run_async(trip)
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and _is_interruption(error):
+            if isinstance(error, asyncio.CancelledError) and is_interruption(error):
                 raise
-            return _Ended(None, error)
+            return self._endings.of_error(trip, error)
 
-    async def _run_async(self, trip: Trip) -> Any:
+    async def _run_async(self, trip: Trip) -> Ending:
         entry = trip.entry
-        if entry.is_async:
-            trip.start()
-            self._registrar.started(trip)
-            return await WithinDeadline(self._invoke(trip), entry.seconds)
         trip.asked_seconds = None  # asked already: only the tool's own time counts now
+        if entry.is_async:
+            if not trip.start(self._registrar.started):
+                return self._endings.interrupted(trip)
+            value = await WithinDeadline(self._invoke(trip), entry.seconds)
+            return self._endings.of_value(trip, value)
         job, ended = workers.start_async(lambda: self._work(trip, None))
         try:
             for wait in trip.waits():
@@ -292,7 +301,8 @@ class ToolExecutor:
         except TimedOut:
             self._leave(trip, job)
             raise
-        return job.result()
+        ending: Ending = job.result()
+        return ending
 
     def _invoke(self, trip: Trip) -> Any:
         return trip.entry.invoke(trip.keywords, lambda: self._context(trip))
@@ -311,30 +321,32 @@ class ToolExecutor:
 
     def _finish(self, one: "_Begun") -> Performed:
         """Wait for a begun call and answer it."""
-        trip, job = one.trip, one.job
-        if one.done is None and job is not None:
-            slack = 2 * GRACE_SECONDS if trip.entry.is_async else 0.0
-            try:
-                for wait in trip.waits(slack):
-                    if job.wait(wait):
-                        break
-            except TimedOut as timeout:
-                self._leave(trip, job)
-                one.done = self._stop(trip, timeout)
-            else:
-                one.done = self._answer(trip, job)
-        return one.done or self._interrupt(trip)
+        trip = one.trip
+        if trip.performed is None and one.job is not None:
+            self._conclude(trip, self._ending(one))
+        return self._registrar.complete(trip)
 
-    def _answer(self, trip: Trip, job: workers.Job | LoopJob) -> Performed:
+    def _ending(self, one: "_Begun") -> Ending:
+        trip, job, slack = one.trip, one.job, 0.0
+        if isinstance(job, LoopJob):
+            one.job = job = job.moved(BLOCKED_LOOP_SECONDS)
+            slack = 2 * GRACE_SECONDS  # it watches its own deadline
+        assert job is not None  # noqa: S101 - the caller looked
         try:
-            value = job.result()
-        except BaseException as error:  # noqa: BLE001 - whatever a tool raises becomes a result
-            return self._stop(trip, error)
-        if isinstance(value, _Ended):
-            if value.error is not None:
-                return self._stop(trip, value.error)
-            value = value.value
-        return self._arrive(trip, value)
+            for wait in trip.waits(slack):
+                if job.wait(wait):
+                    break
+        except TimedOut as timeout:
+            self._leave(trip, job)
+            return self._endings.of_error(trip, timeout)
+        return self._ending_of(trip, job)
+
+    def _ending_of(self, trip: Trip, job: workers.Job | LoopJob) -> Ending:
+        try:
+            ending: Ending = job.result()
+        except BaseException as error:  # noqa: BLE001 - cancelled in its loop, which may be anybody's
+            return self._endings.of_error(trip, error)
+        return ending
 
     def _leave(self, trip: Trip, job: workers.Job | LoopJob) -> None:
         """Turn away from a call that goes on behind its deadline."""
@@ -346,70 +358,32 @@ class ToolExecutor:
 
     def _settle(self, one: "_Begun") -> None:
         """Answer a begun call when the whole is interrupted: with its result where there is one."""
-        if one.done is not None:
-            return
-        if one.job is not None and one.job.is_done():
-            one.done = self._answer(one.trip, one.job)
-            return
-        if isinstance(one.job, LoopJob):
-            one.job.cancel()
-        one.done = self._interrupt(one.trip)
+        trip, job = one.trip, one.job
+        if trip.performed is not None:
+            self._registrar.complete(trip)
+        elif job is not None and job.is_done():
+            self._conclude(trip, self._ending_of(trip, job))
+        else:
+            if isinstance(job, LoopJob):
+                job.cancel()
+            self._conclude(trip, self._endings.interrupted(trip))
 
     # Limit, record, answer.
 
-    def _arrive(self, trip: Trip, value: Any) -> Performed:
-        try:
-            result = result_of(trip.call.name, value)
-            content: Any = result.content
-            if not isinstance(content, str):
-                result = result_of(trip.call.name, content)
-        except ToolError as error:
-            return self._stop(trip, error)
-        outcome = Outcome.RAN if result.success else Outcome.FAILED
-        return self._conclude(trip, result, outcome, None)
-
-    def _stop(self, trip: Trip, error: BaseException) -> Performed:
-        """Answer a call that did not come to its end."""
-        if isinstance(error, Stopped):
-            result = ToolResult(trip.call.name, error.text, success=False, metadata=error.metadata)
-            return self._conclude(trip, result, error.outcome, error.detail)
-        if isinstance(error, TimedOut):
-            return self._stop(trip, late(trip, error))
-        reference = self._registrar.log_traceback(trip, error)
-        text = failure_text(error)
-        if self._mask_errors and not isinstance(error, ToolError):
-            text = f"{type(error).__name__} (reference {reference})"
-        result = ToolResult(trip.call.name, text, success=False)
-        return self._conclude(trip, result, Outcome.FAILED, Detail.RAISED)
-
-    def _interrupt(self, trip: Trip) -> Performed:
-        text = f"{trip.call.name[:64]} was interrupted before it ended."
-        result = ToolResult(trip.call.name, text, success=False)
-        return self._conclude(trip, result, Outcome.FAILED, Detail.INTERRUPTED)
-
-    def _conclude(
-        self, trip: Trip, result: ToolResult, outcome: Outcome, detail: Detail | None
-    ) -> Performed:
+    def _conclude(self, trip: Trip, ending: Ending) -> Performed:
+        result, outcome, detail = ending
         done = self._registrar.conclude(trip, result, outcome, detail)
         if trip.key is not None and detail is not Detail.REPEATED and outcome is not Outcome.DENIED:
             trip.run.guard.saw(trip.key, done.result.content)
         return done
 
 
-class _Ended(NamedTuple):
-    """What became of an async tool in the background loop."""
-
-    value: Any
-    error: BaseException | None
-
-
 @dataclass(slots=True)
 class _Begun:
-    """A call that is under way, or done."""
+    """A call that is under way; it is done when its trip is performed."""
 
     trip: Trip
-    job: workers.Job | LoopJob | None
-    done: Performed | None
+    job: workers.Job | LoopJob | None = None
 
 
 def _asking(callback: Callable[[str], Any] | None, *, interactive: bool) -> Approver | None:
@@ -418,13 +392,3 @@ def _asking(callback: Callable[[str], Any] | None, *, interactive: bool) -> Appr
     if callback is not None:
         return confirming(callback)
     return policy(otherwise="ask", only_confirmations=True)
-
-
-def _is_interruption(error: BaseException) -> bool:
-    """Tell whether `error` came from outside the call: Ctrl-C, or the caller's cancellation."""
-    if isinstance(error, KeyboardInterrupt):
-        return threading.current_thread() is threading.main_thread()
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return False

@@ -13,6 +13,10 @@ from openjarvis.execution.record import one_line
 Limit = float | Callable[[Any], bool]
 """The largest value an argument may have, or a test that it must pass."""
 
+LONGEST_QUESTION = 5_000
+"""Arguments with more characters are denied: nobody reads them before answering."""
+_QUESTIONS = 3
+
 
 class Policy:
     """Decides by rules, in this order: denied names, limits, allowed names, the rest.
@@ -28,7 +32,7 @@ class Policy:
         deny: Sequence[str],
         allow_read_only: bool,
         limits: Mapping[str, Limit],
-        otherwise: str,
+        otherwise: str | None,
         only_confirmations: bool,
         terminal: "Terminal",
     ) -> None:
@@ -62,6 +66,8 @@ class Policy:
             return None
         if self._otherwise == "ask":
             return self._terminal.ask(request)
+        if self._otherwise is None and not request.spec.requires_confirmation:
+            return None
         return Denied(f"{request.name} is not on the list of allowed tools", code="NOT_ALLOWED")
 
 
@@ -79,8 +85,8 @@ def policy(
     `allow` and `deny` are names or patterns (`delete_*`). `limits` maps `tool.argument` (the tool
     may be a pattern) to the largest value allowed or to a test. `otherwise` decides about the rest:
     "allow", "deny" or "ask" (a person at the terminal: y, n with a reason, or always for this
-    tool); by default the rest is denied when there is any rule that allows, else allowed. With
-    `only_confirmations` it decides about tools with `requires_confirmation` alone.
+    tool). By default the rest is denied when there is any rule that allows; else it is allowed, but
+    for tools with `requires_confirmation`. With `only_confirmations` it decides about those alone.
 
     ```python
     approve = llm.policy(allow_read_only=True, limits={"refund.amount": 100}, otherwise="ask")
@@ -89,12 +95,14 @@ def policy(
     Raises:
         ValueError: when a rule cannot be read.
     """
-    chosen = otherwise or ("deny" if allow or allow_read_only else "allow")
-    if chosen not in ("allow", "deny", "ask"):
+    chosen = "deny" if otherwise is None and (allow or allow_read_only) else otherwise
+    if chosen not in ("allow", "deny", "ask", None):
         raise ValueError(f"otherwise={otherwise!r}: expected 'allow', 'deny' or 'ask'.")
-    for rule in limits or {}:
-        if "." not in rule:
-            raise ValueError(f"The limit {rule!r} must name tool.argument, e.g. 'refund.amount'.")
+    for name, patterns in (("allow", allow), ("deny", deny)):
+        if isinstance(patterns, str):
+            raise ValueError(f"{name}={patterns!r}: expected a list of names, [{patterns!r}].")
+    for rule, limit in (limits or {}).items():
+        _check_limit(rule, limit)
     return Policy(
         allow=allow,
         deny=deny,
@@ -123,25 +131,37 @@ class Terminal:
                 return None
             if source is None or not source.isatty():
                 return Denied("this call needs an approval, and there is no terminal to ask on")
-            arguments = one_line(dumps(request.arguments), 500)
-            sink.write(f"\n{request.name} wants to run with {arguments}\n")
-            sink.write("Allow? [y]es, [n]o and why, [a]lways for this tool: ")
-            sink.flush()
-            return self._decide(source.readline(), request.name)
-
-    def _decide(self, answer: str, name: str) -> Decision:
-        word, _, reason = answer.strip().partition(" ")
-        if word.lower() in ("a", "always"):
-            self._always.add(name)
-            return None
-        if word.lower() in ("y", "yes"):
-            return None
-        why = reason if word.lower() in ("n", "no") else ""
-        return Denied(why.strip(" ,:") or "the user said no", code="DENIED_BY_USER")
+            arguments = dumps(request.arguments)
+            if len(arguments) > LONGEST_QUESTION:
+                return Denied(
+                    f"its arguments have {len(arguments):,} characters, more than a person is "
+                    f"asked about ({LONGEST_QUESTION:,})"
+                )
+            shown = one_line(arguments, LONGEST_QUESTION)
+            sink.write(f"\n{request.name} wants to run with {shown}\n")
+            for _ in range(_QUESTIONS):
+                sink.write("Allow? [y]es, [n]o and why, [a]lways for this tool: ")
+                sink.flush()
+                word, _, reason = source.readline().strip().partition(" ")
+                answer = word.lower().rstrip(",:")
+                if answer in ("a", "always"):
+                    self._always.add(request.name)
+                if answer in ("y", "yes", "a", "always"):
+                    return None
+                if answer in ("n", "no"):
+                    return Denied(reason.strip() or "the user said no", code="DENIED_BY_USER")
+            return Denied("the user gave no answer", code="DENIED_BY_USER")
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _check_limit(rule: str, limit: Any) -> None:
+    if "." not in rule:
+        raise ValueError(f"The limit {rule!r} must name tool.argument, e.g. 'refund.amount'.")
+    if not callable(limit) and (isinstance(limit, bool) or not isinstance(limit, int | float)):
+        raise ValueError(f"The limit {rule!r} is {limit!r}: expected a number or a function.")
 
 
 def _over_limit(request: ToolCallRequest, rule: str, limit: Limit) -> Denied | None:
@@ -149,8 +169,11 @@ def _over_limit(request: ToolCallRequest, rule: str, limit: Limit) -> Denied | N
     if not fnmatchcase(request.name, pattern):
         return None
     # An argument left out runs with its default, which is held to the limit too.
-    declared = request.spec.parameters.get("properties", {}).get(argument, {})
-    value = request.arguments.get(argument, declared.get("default"))
+    properties = request.spec.parameters.get("properties", {})
+    if pattern == request.name and argument not in properties:
+        # A limit on nothing is a slip, and a slip must not open what was meant to be closed.
+        return Denied(f"the limit {rule!r} names no argument of {request.name}", code="OVER_LIMIT")
+    value = request.arguments.get(argument, properties.get(argument, {}).get("default"))
     if value is None:
         return None
     try:

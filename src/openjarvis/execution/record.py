@@ -10,6 +10,8 @@ from typing import Any
 from openjarvis.safety.secrets import mask_secrets
 
 _log = logging.getLogger("openjarvis.tools")
+# A library is silent until its program says where logs go.
+logging.getLogger("openjarvis").addHandler(logging.NullHandler())
 
 
 class Outcome(StrEnum):

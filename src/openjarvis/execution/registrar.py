@@ -3,7 +3,7 @@
 import logging
 import time
 import traceback
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from openjarvis.core.events import EventBus, EventType
@@ -11,18 +11,11 @@ from openjarvis.core.types import ToolResult
 from openjarvis.execution.limit import clip
 from openjarvis.execution.record import CallRecord, Detail, Outcome, log_call
 from openjarvis.execution.trail import AuditTrail, TrailUnavailable
-from openjarvis.execution.trip import Stopped, Trip
+from openjarvis.execution.trip import Performed, Stopped, Trip
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.safety.terminal import plain
 
 _tracebacks = logging.getLogger("openjarvis.traceback")
-
-
-class Performed(NamedTuple):
-    """A finished call: what goes back to the model, and what is kept."""
-
-    result: ToolResult
-    record: CallRecord
 
 
 class Registrar:
@@ -34,6 +27,7 @@ class Registrar:
         self._bus = bus
         self._audit = audit
         self._max_result_chars = max_result_chars
+        self._stages = (self._keep, self._log, self._complete_audit, self._tell_end)
 
     def announce(self, trip: Trip) -> None:
         """Tell the bus that a call was asked for, once its arguments were read or given up."""
@@ -79,13 +73,28 @@ class Registrar:
         )
         record = self._record(trip, answer.content, outcome, detail)
         record.latency_seconds = answer.latency_seconds
-        trip.run.records.append(record)
-        log_call(record)
-        if self._audit is not None:
-            self._complete_audit(trip, record, whole)
-        if self._bus is not None:
-            self._tell_end(trip, answer, outcome, detail)
-        return Performed(answer, record)
+        trip.performed = Performed(answer, record)
+        return self.complete(trip, whole)
+
+    def complete(self, trip: Trip, whole: str | None = None) -> Performed:
+        """Keep, log, audit and tell a concluded call, each once, wherever it was broken off.
+
+        `whole` is its output before it was limited.
+        """
+        if trip.performed is None:
+            raise AssertionError(f"{trip.call.name!r} was not concluded")
+        while trip.stage < len(self._stages):
+            # Counted before it is taken: Ctrl-C comes between two instructions, and what it breaks
+            # off must not be done twice.
+            trip.stage += 1
+            self._stages[trip.stage - 1](trip, trip.performed, whole)
+        return trip.performed
+
+    def _keep(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        trip.run.records.append(performed.record)
+
+    def _log(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        log_call(performed.record)
 
     def log_traceback(self, trip: Trip, error: BaseException) -> str:
         """Write the traceback of `error` to the local log, and return its reference."""
@@ -116,25 +125,26 @@ class Registrar:
             trip.repaired,
         )
 
-    def _complete_audit(self, trip: Trip, record: CallRecord, whole: str) -> None:
-        assert self._audit is not None  # noqa: S101 - the caller looked
+    def _complete_audit(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        if self._audit is None:
+            return
         try:
             self._audit.ended(
                 trip.audit_row,
-                record,
+                performed.record,
                 run_id=trip.run.run_id,
                 agent=trip.run.agent,
-                output=whole,
+                output=performed.result.content if whole is None else whole,
             )
         except TrailUnavailable:
             # The call has ended and its row says "running": the answer is not withheld for that.
             logging.getLogger("openjarvis.audit").exception("A call's end was not recorded")
 
-    def _tell_end(
-        self, trip: Trip, answer: ToolResult, outcome: Outcome, detail: Detail | None
-    ) -> None:
-        assert self._bus is not None  # noqa: S101 - the caller looked
-        if detail is Detail.TIMED_OUT and trip.found is not None:
+    def _tell_end(self, trip: Trip, performed: Performed, whole: str | None) -> None:
+        if self._bus is None:
+            return
+        answer, record = performed
+        if record.detail is Detail.TIMED_OUT and trip.found is not None:
             timeout = {"tool": trip.call.name, "timeout": trip.entry.seconds}
             self._bus.publish(EventType.TOOL_TIMEOUT, timeout)
         data: dict[str, Any] = {
@@ -144,6 +154,6 @@ class Registrar:
             "result": answer.content,
             "metadata": answer.metadata,
             "agent": trip.run.agent,
-            "outcome": outcome.value,
+            "outcome": record.outcome.value,
         }
         self._bus.publish(EventType.TOOL_CALL_END, data)

@@ -30,8 +30,13 @@ def denied(trip: Trip, refusal: Denied) -> Stopped:
 
 def late(trip: Trip, timeout: TimedOut) -> Stopped:
     """Return the stop of a call whose approver or tool did not end in time."""
-    if not trip.is_running:
+    if not trip.is_running and trip.asked_seconds is not None:
         return denied(trip, timed_out(timeout.seconds))
+    if not trip.is_running:
+        text = (
+            f"{trip.call.name} could not be started within {timeout.seconds:g} s and did not run."
+        )
+        return Stopped(Outcome.FAILED, Detail.TIMED_OUT, text)
     text = f"{trip.call.name} timed out after {timeout.seconds:g} s"
     if timeout.is_running:
         text += "; it could not be stopped and is still running"

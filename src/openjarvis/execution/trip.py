@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from openjarvis.core.types import ToolCall
+from openjarvis.core.types import ToolCall, ToolResult
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.deadline import TimedOut
 from openjarvis.execution.entry import Entry
@@ -50,11 +51,19 @@ class Stopped(Exception):
         self.metadata = metadata or {}
 
 
+class Performed(NamedTuple):
+    """A finished call: what goes back to the model, and what is kept."""
+
+    result: ToolResult
+    record: CallRecord
+
+
 class Trip:
     """The state of one call. The thread that called owns it; the worker only starts the tool."""
 
     __slots__ = (
-        "_may_start",
+        "_gate",
+        "_is_given_up",
         "_started",
         "arguments",
         "asked_seconds",
@@ -65,8 +74,10 @@ class Trip:
         "input",
         "key",
         "keywords",
+        "performed",
         "repaired",
         "run",
+        "stage",
         "started_at",
         "step",
     )
@@ -87,8 +98,11 @@ class Trip:
         self.key: tuple[str, str] | None = None
         self.asked_seconds: float | None = None
         self.audit_row: int | None = None
+        self.performed: Performed | None = None
+        self.stage = 0
         self._started: float | None = None
-        self._may_start = [True]
+        self._is_given_up = False
+        self._gate = Lock()
 
     @property
     def entry(self) -> Entry:
@@ -102,12 +116,20 @@ class Trip:
         """Whether the tool has been started."""
         return self._started is not None
 
-    def start(self) -> bool:
-        """Start the tool's clock; False when the caller has given the call up."""
-        if not self._claim():
-            return False
-        self._started = time.monotonic()
-        return True
+    def start(self, note: Callable[["Trip"], None]) -> bool:
+        """Start the tool's clock, having noted it; False when the caller has given the call up."""
+        with self._gate:
+            if self._is_given_up:
+                return False
+            note(self)
+            self._started = time.monotonic()
+            return True
+
+    def give_up(self) -> bool:
+        """Keep the tool from starting; False when it has started already."""
+        with self._gate:
+            self._is_given_up = True
+            return self._started is None
 
     def waits(self, slack: float = 0.0) -> Iterator[float]:
         """Yield how long to wait for the call, in seconds, again and again until its time is over.
@@ -129,13 +151,6 @@ class Trip:
                     raise TimedOut(entry.seconds, is_running=True)
             else:
                 left = asked + allowed - time.monotonic()
-                if left <= 0 and self._claim():
+                if left <= 0 and self.give_up():
                     raise TimedOut(allowed, is_running=False)
             yield max(left, 0.001)
-
-    def _claim(self) -> bool:
-        """Take the right to start the tool, or to give the call up; the first one has it."""
-        try:
-            return self._may_start.pop()
-        except IndexError:
-            return False

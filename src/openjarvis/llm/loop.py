@@ -10,7 +10,7 @@ from openjarvis.core.events import EventType
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
-from openjarvis.execution.registrar import Performed
+from openjarvis.execution.trip import Performed
 from openjarvis.llm.history import user
 from openjarvis.llm.limits import Spending
 from openjarvis.llm.reply import Turn, read_reply

@@ -108,7 +108,14 @@ def prepare(
     _check_numbers(max_steps=max_steps, max_tokens=max_tokens, temperature=temperature)
     executor = _executor(tools, bus, audit)
     definitions = executor.get_openai_tools()
+    if approve is not None and not callable(approve):
+        raise invalid_request(f"approve={approve!r}: expected a callable, e.g. llm.policy(…).")
     engine, model = (engine, model or "") if engine is not None else resolve(model)
+    if not callable(getattr(engine, "generate", None)):
+        raise invalid_request(
+            f"engine={engine!r} is no engine: it needs `generate`. By name, engines are chosen in "
+            "the configuration, with Jarvis(engine_key=…) or with `jarvis ask --engine`."
+        )
     limits = Limits(max_cost_usd, max_tokens_total)
     limits.check(engine, model)
     sent: dict[str, Any] = {

@@ -8,7 +8,7 @@ from typing import Any, Self, Unpack
 from openjarvis.core.types import ToolCall
 from openjarvis.engine.base import InferenceEngine, StreamChunk, whole
 from openjarvis.execution.record import CallRecord
-from openjarvis.execution.registrar import Performed
+from openjarvis.execution.trip import Performed
 from openjarvis.llm.generate import areply, leave_response
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.request import RequestFields, prepare

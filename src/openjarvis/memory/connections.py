@@ -85,7 +85,7 @@ class Connections:
                     return _transaction(connection, work, begin=begin)
             except sqlite3.Error as exc:
                 if _primary_code(exc) not in _BUSY:
-                    raise _failure(exc) from exc
+                    raise _failure(exc, self._path) from exc
                 if time.monotonic() > deadline:
                     raise MemoryFailed(
                         f"The memory has been in use by another program for {PATIENCE_SECONDS:.0f} "
@@ -155,7 +155,7 @@ def _primary_code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _failure(error: sqlite3.Error) -> MemoryFailed:
-    _log.error("The memory cannot be used", exc_info=error)
+def _failure(error: sqlite3.Error, path: str) -> MemoryFailed:
+    _log.error("The memory %s cannot be used", path, exc_info=error)
     reason = _REASONS.get(_primary_code(error), "of an unexpected error; the log has it")
-    return MemoryFailed(f"The memory cannot be used: {reason}.")
+    return MemoryFailed(f"The memory {path} cannot be used: {reason}.")

@@ -101,7 +101,7 @@ class Fetcher:
             httpx2.HTTPError,
             httpx2.InvalidURL,
         ) as error:
-            raise ToolError(f"The request failed: {type(error).__name__}.") from error
+            raise ToolError(f"The request failed: {_in_words(error)}.") from error
 
     def _follow(self, transport: GuardedTransport, ask: _Ask) -> Fetched:
         for hop in range(_MAX_REDIRECTS + 1):
@@ -133,6 +133,16 @@ class Fetcher:
             return _Ask(url, ask.method, headers, ask.body)
         headers = {k: v for k, v in headers.items() if k.lower() != "content-type"}
         return _Ask(url, "GET", headers, None)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, httpcore2.ConnectError | httpx2.ConnectError):
+        return "no connection; the server is down, refuses it, or its certificate is not valid"
+    if isinstance(error, httpcore2.NetworkError | httpx2.NetworkError):
+        return "the connection broke off"
+    if isinstance(error, httpx2.InvalidURL):
+        return "the URL cannot be read"
+    return "the answer is not what HTTP allows"
 
 
 def _blocked_redirect(why: str) -> ToolError:

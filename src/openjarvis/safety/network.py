@@ -97,7 +97,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         raise BlockedURL("a unix socket is not on the public internet.")
 
     def _checked_addresses(self, host: str, port: int) -> list[str]:
-        addresses = _within(self._deadline, lambda: self._resolve(host, port))
+        addresses = _within(self._deadline, host, lambda: self._resolve(host, port))
         if not Origin("", host, port).is_listed(self._allowed):
             for address in addresses:
                 if not is_public(ip_address(address)):
@@ -135,8 +135,8 @@ class _HurriedStream(httpcore2.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _within(deadline: Deadline, find: Callable[[], list[str]]) -> list[str]:
-    """Return what `find` gives; a resolver that hangs is left behind at the deadline."""
+def _within(deadline: Deadline, host: str, find: Callable[[], list[str]]) -> list[str]:
+    """Return what `find` gives for `host`; a resolver that hangs is left behind at the deadline."""
     answer: SimpleQueue[list[str] | Exception] = SimpleQueue()
 
     def work() -> None:
@@ -151,5 +151,7 @@ def _within(deadline: Deadline, find: Callable[[], list[str]]) -> list[str]:
     except Empty:
         raise httpcore2.ConnectTimeout("the name was not resolved in time") from None
     if isinstance(found, Exception):
-        raise ToolError("The host name could not be resolved; check its spelling.") from found
+        raise ToolError(
+            f"The host {host[:100]!r} could not be resolved: a wrong name, or no network."
+        ) from found
     return found

@@ -1,26 +1,34 @@
 """What a program writes, read while it writes and kept up to a bound."""
 
 import os
+from typing import IO, cast
 
 _CHUNK = 64 * 1024
 
 
 class Capture:
-    """One stream of a program: the beginning is kept, the rest counted and let go."""
+    """One stream of a program: the beginning is kept, the rest counted and let go.
 
-    def __init__(self, fd: int, *, keep: int) -> None:
-        os.set_blocking(fd, False)
-        self.fd = fd
+    It reads through `pipe`, never by a bare number: once the pipe is closed its number may be that
+    of another program's stream.
+    """
+
+    def __init__(self, pipe: IO[bytes], *, keep: int) -> None:
+        os.set_blocking(pipe.fileno(), False)
+        self._pipe = pipe
         self.is_open = True
         self.total = 0
         self._keep = keep
         self._kept = bytearray()
 
     def read(self) -> None:
-        """Take one chunk of what is there; nothing there is fine."""
-        try:
-            chunk = os.read(self.fd, _CHUNK)
-        except BlockingIOError:
+        """Take one chunk of what is there; nothing there is fine, and so is a closed pipe."""
+        if self._pipe.closed:
+            self.is_open = False
+            return
+        # None when nothing is there, which the type of a pipe does not say.
+        chunk = cast("bytes | None", self._pipe.read(_CHUNK))
+        if chunk is None:
             return
         if not chunk:
             self.is_open = False

@@ -11,6 +11,7 @@ _WHY = {
     Ending.DISK_FULL: "The code was stopped: it wrote more to disk than it may.",
     Ending.CRASHED: "The interpreter crashed ({code}).",
     Ending.EXITED: "The interpreter ended itself ({code}).",
+    Ending.CLOSED: "The session was reset or closed before this code was done.",
 }
 
 

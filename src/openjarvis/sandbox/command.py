@@ -148,8 +148,9 @@ def _bubblewrap(limits: Limits) -> list[str]:
     return [
         program,
         *_FIXED_OPTIONS,
-        *_mounts(),
+        # Before the mounts, which it would cover: the package or Python may lie under it.
         *("--size", str(limits.disk_bytes), "--tmpfs", PRIVATE_WORKPLACE),
+        *_mounts(),
         *("--chdir", PRIVATE_WORKPLACE, "--"),
     ]
 

@@ -106,10 +106,20 @@ class Interpreter:
             return self._result(code, Ending.CRASHED)
         return self._result(code, None if is_last else Ending.EXITED)
 
+    def kill(self) -> None:
+        """End the process; a call that waits for it returns. Any thread may do it, at any time."""
+        self._process.kill()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this very process started it, not one that this is a fork of."""
+        return self._process.is_ours
+
     def close(self) -> None:
         """End the process and remove what it left behind; twice is fine.
 
-        A forked copy of the process that started it only lets go of its descriptors.
+        Not during a call, for the call reads from what is closed here: see `kill`. A forked copy of
+        the process that started it only lets go of its descriptors.
         """
         self._process.close()
         self._selector.close()
@@ -125,7 +135,7 @@ class Interpreter:
             self._selector.register(self._process.exit_fd, selectors.EVENT_READ, None)
 
     def _captured(self, pipe: IO[bytes]) -> Capture:
-        capture = Capture(pipe.fileno(), keep=self._limits.output_bytes)
+        capture = Capture(pipe, keep=self._limits.output_bytes)
         self._selector.register(pipe, selectors.EVENT_READ, self._reader(pipe, capture))
         return capture
 
@@ -149,8 +159,14 @@ class Interpreter:
         stderr = self._streams[1].take()[0]
         self.close()
         _log.warning("A sandboxed Python did not start: %r %s", reply, stderr[-2000:])
-        why = (reply or b"").decode(errors="replace").removeprefix("refused ")
-        raise SandboxRefused(f"The sandbox could not be set up, so no code was run. {why}".strip())
+        # Nobody's code ran yet: what was written is of the wrapper, of Python or of ours.
+        last_line = stderr.strip().rpartition("\n")[2]
+        said = (reply or b"").decode(errors="replace").removeprefix("refused ") or last_line
+        why = said.rstrip(".")[:200] or "it ended at once or did not answer in time"
+        raise SandboxRefused(
+            f"The sandbox could not be set up, so no code was run: {why}. "
+            "'jarvis doctor --sandbox' shows which walls stand here."
+        )
 
     def _send(self, kind: bytes, text: bytes, *, deadline: float) -> None:
         self._hear()

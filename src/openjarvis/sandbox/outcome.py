@@ -12,6 +12,7 @@ class Ending(StrEnum):
     DISK_FULL = "wrote too much to disk"
     CRASHED = "crashed"
     EXITED = "ended itself"
+    CLOSED = "was closed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 from contextlib import suppress
+from threading import RLock
 from typing import IO
 
 from openjarvis.sandbox import spawner
@@ -21,6 +22,7 @@ class Process:
         self, command: list[str], *, control: socket.socket, environment: dict[str, str]
     ) -> None:
         self._owner = os.getpid()
+        self._ending = RLock()
         self._popen = spawner.start(
             lambda: subprocess.Popen(  # noqa: S603 - the command is ours
                 command,
@@ -35,6 +37,11 @@ class Process:
         )
         self.exit_fd = _exit_fd(self._popen.pid)
         """A descriptor that becomes readable when the process exits, where there are such."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, or that of the wrapper around it."""
+        return self._popen.pid
 
     @property
     def pipes(self) -> list[IO[bytes]]:
@@ -61,12 +68,17 @@ class Process:
 
     def kill(self) -> int:
         """End it and all of its group, now, and return its exit code; twice is fine."""
-        if self._popen.returncode is None and self.is_ours:
+        if self.is_ours:  # in a fork the lock may be held by a thread that was not copied
+            with self._ending:
+                self._end()
+        return _exit_code(self._popen.returncode)
+
+    def _end(self) -> None:
+        if self._popen.returncode is None:
             # Before it is reaped, for until then its number cannot be anybody else's.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
             self._popen.wait()
-        return _exit_code(self._popen.returncode)
 
     def close(self) -> None:
         """End it and let go of its descriptors; twice is fine."""

@@ -3,7 +3,8 @@
 import sys
 import weakref
 from collections.abc import Callable
-from threading import Lock
+from dataclasses import replace
+from threading import RLock
 
 from openjarvis.core.errors import ToolError
 from openjarvis.sandbox.interpreter import Answer, Interpreter
@@ -71,13 +72,14 @@ class Session:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
-        self._turn = Lock()
-        self._close = weakref.finalize(self, interpreter.close)
+        self._turn = RLock()
+        self._was_closed = False
+        self._end = weakref.finalize(self, _end, interpreter, self._turn)
 
     @property
     def is_open(self) -> bool:
         """Whether another call can be made."""
-        return self._close.alive and self._interpreter.is_running
+        return self._end.alive and self._interpreter.is_running
 
     def run(self, code: str) -> Execution:
         """Return what `code` gave; one that had to be ended, or crashed, ends the session.
@@ -109,15 +111,27 @@ class Session:
     def _in_turn(self, step: Callable[[], Execution]) -> Execution:
         with self._turn:
             if not self.is_open:
-                return Execution("", "", 1, Ending.EXITED)
+                return Execution("", "", 1, Ending.CLOSED if self._was_closed else Ending.EXITED)
             execution = step()
-            if execution.ending is not None:
-                self.close()
-            return execution
+            if execution.ending is None:
+                return execution
+            self._end()
+            return replace(execution, ending=Ending.CLOSED) if self._was_closed else execution
 
     def close(self) -> None:
-        """End the interpreter; twice is fine."""
-        self._close()
+        """End the interpreter, also in the middle of a call of another thread; twice is fine."""
+        self._was_closed = True
+        self._end()
+
+
+def _end(interpreter: Interpreter, turn: RLock) -> None:
+    interpreter.kill()
+    if not interpreter.is_ours:  # in a fork the turn may be a thread's that was not copied
+        interpreter.close()
+        return
+    # A call that is being made still reads; what it reads from is closed when it has returned.
+    with turn:
+        interpreter.close()
 
 
 def _encoded(code: str) -> bytes:

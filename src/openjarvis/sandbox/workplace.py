@@ -5,12 +5,14 @@ that whoever comes next can tell a forgotten one and remove it.
 """
 
 import os
-import shutil
-import stat
 import sys
 import tempfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from openjarvis.sandbox.cleaner import empty
+from openjarvis.sandbox.usage import Usage
 
 if sys.platform != "win32":
     import fcntl
@@ -25,30 +27,19 @@ class Workplace:
         _remove_forgotten(tempfile.gettempdir())
         self.path, self._lock = _make()
 
-    def is_over(self, *, most_bytes: int, most_entries: int) -> bool:
-        """Tell whether the files in it pass a bound; links are not followed."""
-        used = entries = 0
-        waiting = [self.path]
-        while waiting:
-            try:
-                with os.scandir(waiting.pop()) as found:
-                    for entry in found:
-                        entries += 1
-                        used += _size(entry)
-                        if used > most_bytes or entries > most_entries:
-                            return True
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
-            except OSError:  # it went away, or was closed to us, while we looked
-                continue
-        return False
+    def is_over(self, *, most_bytes: int, most_entries: int, pid: int | None = None) -> bool:
+        """Tell whether its files, with the removed ones that `pid` holds open, pass a bound.
+
+        Links are not followed. What cannot be looked at counts as over.
+        """
+        usage = Usage(most_bytes=most_bytes, most_entries=most_entries)
+        return usage.is_over(self._lock, pid=pid)
 
     def remove(self) -> None:
         """Remove it with all that is in it; twice is fine."""
         if self._lock >= 0:
-            _remove(self.path)
-            os.close(self._lock)
-            self._lock = -1
+            folder, self._lock = self._lock, -1
+            _remove(self.path, folder)
 
 
 def _make() -> tuple[str, int]:
@@ -86,32 +77,14 @@ def _remove_forgotten(parent: str) -> None:
             continue
         lock = _locked(str(path)) if is_ours else None
         if lock is not None:
-            _remove(str(path))
-            os.close(lock)
+            _remove(str(path), lock)
 
 
-def _remove(folder: str) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if Path(folder).exists():
-        _open_all(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _open_all(folder: str) -> None:
-    # Nobody else is here any more: the program that could swap a folder for a link is dead.
-    waiting = [folder]
-    while waiting:
-        current = waiting.pop()
-        try:
-            Path(current).chmod(stat.S_IRWXU)
-            with os.scandir(current) as found:
-                waiting += [one.path for one in found if one.is_dir(follow_symlinks=False)]
-        except OSError:
-            continue
-
-
-def _size(entry: os.DirEntry[str]) -> int:
+def _remove(path: str, folder: int) -> None:
+    """Remove the folder `path`, whose descriptor `folder` is closed; what cannot go stays."""
     try:
-        return entry.stat(follow_symlinks=False).st_blocks * 512
-    except OSError:
-        return 0
+        empty(folder)
+        with suppress(OSError):
+            Path(path).rmdir()
+    finally:
+        os.close(folder)

@@ -7,7 +7,7 @@ turned into the annotated types, and whatever comes back turned into a `ToolResu
 import asyncio
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
@@ -193,6 +193,8 @@ def result_of(tool_name: str, value: Any) -> ToolResult:
     if isinstance(value, ToolResult):
         return value
     try:
+        if isinstance(value, Iterator):
+            raise TypeError("what an iterator still holds has no end that can be known")
         return ToolResult(tool_name, _json_text(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(

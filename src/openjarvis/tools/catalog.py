@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
-from openjarvis.core.errors import ToolDefinitionError, unknown_name
+from openjarvis.core.errors import ConfigError, ToolDefinitionError, unknown_name
 from openjarvis.core.registry import ToolRegistry
 from openjarvis.toolkit.base import Tool
 from openjarvis.toolkit.services import Services
@@ -33,6 +33,7 @@ def build(
     Raises:
         UnknownToolError: when a name is none of a built-in, registered or dropped-in tool.
         ToolDefinitionError: when two tools share a name, or a tool cannot be made.
+        ConfigError: when the section of a tool cannot be used.
     """
     built = ToolSet()
     for entry in chosen:
@@ -47,7 +48,7 @@ def _named(name: str, services: Services, dropped_in: Mapping[str, Tool]) -> Any
         raise UnknownToolError(unknown_name("tool", name, names(dropped_in)))
     try:
         return as_tool(_made(ToolRegistry.get(name), services))
-    except ToolDefinitionError:
+    except (ToolDefinitionError, ConfigError):
         raise
     except Exception as error:  # a registered class may be anybody's and may raise anything
         raise ToolDefinitionError(
