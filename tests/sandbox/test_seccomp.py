@@ -133,6 +133,7 @@ CHECKED = {
     "clone": [
         ((0x003D0F00,), ALLOW),  # what the C library asks for a thread
         ((0x01200011,), EPERM),  # what it asks for a fork
+        ((0x003D0B00,), EPERM),  # a thread with open files of its own
         ((0x00004111,), EPERM),  # a vfork
         ((0x10010000,), EPERM),  # a thread with a user namespace
         ((17,), EPERM),

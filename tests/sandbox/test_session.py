@@ -566,3 +566,75 @@ class TestAConnectedSession:
         )
 
         assert execution.ending is Ending.CRASHED
+
+
+HIDDEN = {
+    "removed files that stay open": """
+        import os, time
+        kept = []
+        for n in range(40):
+            kept.append(open("file", "wb", buffering=0))
+            kept[-1].write(bytes(1 << 20))
+            os.unlink("file")
+    """,
+    "files deeper than any path": """
+        import os
+        for _ in range(3000):
+            os.mkdir("d")
+            os.chdir("d")
+        for n in range(40):
+            open(str(n), "wb").write(bytes(1 << 20))
+    """,
+    "files in a moment": """
+        for n in range(40):
+            open(str(n), "wb").write(bytes(1 << 20))
+    """,
+}
+
+
+class TestADiskWithoutAFileSystemOfItsOwn:
+    @pytest.mark.parametrize("hidden", HIDDEN)
+    def test_is_bounded_however_the_files_are_hidden(
+        self, hidden: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        session = sandbox(KERNEL_ONLY, disk_bytes=16 << 20, timeout_seconds=10).open()
+
+        execution = session.run(textwrap.dedent(HIDDEN[hidden]))
+
+        assert execution.ending is Ending.DISK_FULL
+        assert list(tmp_path.iterdir()) == []
+
+    def test_is_watched_between_two_calls(self) -> None:
+        session = sandbox(KERNEL_ONLY, disk_bytes=16 << 20).open()
+        code = """
+            import threading, time
+            def write():
+                time.sleep(0.1)
+                for n in range(40):
+                    open(str(n), "wb").write(bytes(1 << 20))
+            threading.Thread(target=write).start()
+        """
+        assert session.run(textwrap.dedent(code)).ending is None
+
+        deadline = time.monotonic() + 10
+        while session.is_open and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+        assert not session.is_open
+
+    def test_is_never_taken_without_writing(self) -> None:
+        execution = sandbox(KERNEL_ONLY).run(
+            "import os\nwith open('file', 'wb') as file:\n"
+            "    os.posix_fallocate(file.fileno(), 0, 1 << 20)"
+        )
+
+        assert "PermissionError" in execution.stderr
+
+    def test_never_stops_a_later_run(self) -> None:
+        dig = "import os\nfor i in range(3000): os.mkdir('d'); os.chdir('d')"
+
+        for _ in range(2):
+            sandbox(KERNEL_ONLY).run(dig)
+
+        assert sandbox(KERNEL_ONLY).run("1").stdout == "1\n"

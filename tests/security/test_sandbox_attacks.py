@@ -187,7 +187,9 @@ def test_what_was_forked_twice_dies_with_the_namespace(
 
     assert execution.stdout == "left one behind\n"
     assert execution.ending is Ending.TIMED_OUT
-    assert survivors(mark) == []
+    # The kernel ends a namespace's processes after its first one, not at the same moment.
+    gone = threading.Event()
+    assert any(not survivors(mark) or gone.wait(0.05) for _ in range(200))
 
 
 def survivors(mark: str) -> list[str]:

@@ -77,10 +77,9 @@ def _split(url: str) -> SplitResult:
         raise BlockedURL(f"the URL cannot be read ({error}).") from error
     if parts.scheme not in _PORTS:
         # "example.com:8080" is read as the scheme "example.com".
-        named = f", not {parts.scheme[:20]!r}" if parts.scheme and "." not in parts.scheme else ""
-        raise BlockedURL(
-            f"only http and https URLs are fetched{named}; write https://example.com/…."
-        )
+        if parts.scheme and "." not in parts.scheme:
+            raise BlockedURL(f"only http and https URLs are fetched, not {parts.scheme[:20]!r}.")
+        raise BlockedURL("only http and https URLs are fetched; write https://example.com/….")
     return parts
 
 

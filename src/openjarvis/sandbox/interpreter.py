@@ -77,6 +77,20 @@ class Interpreter:
         """Whether the process is still there."""
         return not self._process.has_exited
 
+    @property
+    def bounds_disk(self) -> bool:
+        """Whether the bound on its files is ours to keep, by looking, and not the file system's."""
+        return self._workplace is not None
+
+    @property
+    def is_over_disk(self) -> bool:
+        """Whether its files pass their bound now; where the file system keeps it, they cannot."""
+        return self._workplace is not None and self._workplace.is_over(
+            most_bytes=self._limits.disk_bytes,
+            most_entries=self._limits.disk_entries,
+            pid=self._process.pid,
+        )
+
     def run(self, source: bytes, *, is_last: bool) -> Execution:
         """Return what `source` gave; with `is_last` the process ends with it, as a program does.
 
@@ -95,6 +109,7 @@ class Interpreter:
             self._send(kind, source, deadline=deadline)
             reply = self._reply(deadline)
             if reply is not None and not is_last:
+                self._check_disk()
                 return self._result(_code_of(reply), None)
         except _Ended as ended:
             return self._result(self._process.kill(), ended.ending)
@@ -226,9 +241,10 @@ class Interpreter:
             raise _Ended(Ending.FLOODED)
         if len(self._said) > _LONGEST_REPLY:
             raise _Ended(Ending.CRASHED)
-        if self._workplace is not None and self._workplace.is_over(
-            most_bytes=self._limits.disk_bytes, most_entries=self._limits.disk_entries
-        ):
+        self._check_disk()
+
+    def _check_disk(self) -> None:
+        if self.is_over_disk:
             raise _Ended(Ending.DISK_FULL)
 
     def _hear(self) -> None:

@@ -1,16 +1,20 @@
 """The doorway of the sandbox: run one snippet, or keep a session whose state lives on."""
 
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
-from threading import RLock
+from threading import RLock, Thread
+from typing import Final
 
 from openjarvis.core.errors import ToolError
 from openjarvis.sandbox.interpreter import Answer, Interpreter
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.outcome import Ending, Execution
+
+_WATCH_SECONDS: Final = 0.5
 
 
 class Sandbox:
@@ -75,6 +79,10 @@ class Session:
         self._turn = RLock()
         self._was_closed = False
         self._end = weakref.finalize(self, _end, interpreter, self._turn)
+        if interpreter.bounds_disk:
+            Thread(
+                target=_watch, args=(weakref.ref(self),), name="sandbox-watch", daemon=True
+            ).start()
 
     @property
     def is_open(self) -> bool:
@@ -122,6 +130,27 @@ class Session:
         """End the interpreter, also in the middle of a call of another thread; twice is fine."""
         self._was_closed = True
         self._end()
+
+    def end_if_over(self) -> bool:
+        """End it when its files pass their bound between two calls; tell whether it goes on."""
+        if not self._turn.acquire(blocking=False):
+            return True  # a call looks for itself
+        try:
+            if self.is_open and self._interpreter.is_over_disk:
+                self._end()
+            return self.is_open
+        finally:
+            self._turn.release()
+
+
+def _watch(session_of: "weakref.ref[Session]") -> None:
+    """Look at a session between its calls: a thread that the code started may go on writing."""
+    while True:
+        time.sleep(_WATCH_SECONDS)
+        session = session_of()
+        if session is None or not session.end_if_over():
+            return
+        del session  # or it could not end by being dropped
 
 
 def _end(interpreter: Interpreter, turn: RLock) -> None:

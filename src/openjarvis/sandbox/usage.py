@@ -35,7 +35,7 @@ class Usage:
         return False
 
     def _add_folder(self, folder: int, depth: int) -> None:
-        """Count a folder by its descriptor, for the program may swap a path for a link meanwhile."""
+        # By its descriptor, for the program may swap a path for a link meanwhile.
         if not depth:
             raise _TooMuch
         for name in self._add_entries(folder):

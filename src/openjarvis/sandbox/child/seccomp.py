@@ -37,7 +37,8 @@ _PR_GET_SECCOMP, _PR_SET_SECCOMP, _MODE_FILTER = 21, 22, 2
 _PR_SET_NO_NEW_PRIVS = 38
 
 _WHOLE = 0xFFFFFFFF
-_CLONE_THREAD, _CLONE_NAMESPACES = 0x00010000, 0x7E020000
+_CLONE_FILES, _CLONE_THREAD, _CLONE_NAMESPACES = 0x00000400, 0x00010000, 0x7E020000
+_A_THREAD = _CLONE_FILES | _CLONE_THREAD
 _AF_UNIX, _SOCK_STREAM, _SOCK_TYPE_BITS = 1, 1, 0xF
 _FCNTL_COMMANDS = (*range(8), 36, 37, 38, 1030, 1031, 1032)  # duplicate, flags, locks, pipe size
 _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # is it a terminal, FIONREAD …
@@ -102,8 +103,8 @@ def program(machine: str, *, pid: int, own_filesystem: bool) -> bytes:
 
 def _conditions(pid: int) -> dict[str, tuple[_Check, ...]]:
     return {
-        # A thread of ours, never a process or a namespace.
-        "clone": (_Check(0, (_CLONE_THREAD,), _CLONE_THREAD | _CLONE_NAMESPACES),),
+        # A thread of ours, never a process or a namespace, nor open files that we do not see.
+        "clone": (_Check(0, (_A_THREAD,), _A_THREAD | _CLONE_NAMESPACES),),
         # asyncio wakes itself through one. A datagram pair could still send to any address.
         "socketpair": (
             _Check(0, (_AF_UNIX,)),
