@@ -3,6 +3,9 @@ import sys
 
 import pytest
 
+from jarvis_process import run_jarvis
+from openai_server import OpenAIServer, completion
+
 PROGRAM = """
 import logging
 from openjarvis.cli.log import show_log, show_warnings_only
@@ -55,3 +58,16 @@ def test_of_libraries_only_warnings_are_logged() -> None:
 
 def test_without_verbose_openjarvis_is_quiet() -> None:
     assert "openjarvis.x" not in logged_by("show_warnings_only")
+
+
+def test_verbose_shows_no_credentials_of_a_request() -> None:
+    with OpenAIServer(completion("Hello.")) as server:
+        base_url = server.base_url.replace("http://", "http://user:hunter22@")
+        done = run_jarvis(
+            *("--verbose", "ask", "--engine", "openai", "--model", "m", "Hi"),
+            env={"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "a-key-of-no-known-format"},
+        )
+
+    assert done.stdout == "Hello.\n"
+    assert "hunter22" not in done.stderr
+    assert "a-key-of-no-known-format" not in done.stderr

@@ -112,6 +112,17 @@ def test_secrets_in_an_exception_reach_neither_model_nor_log(
     assert "hunter22" not in caplog.text
 
 
+def test_no_exception_steers_the_terminal_that_shows_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    failing("\x1b[2J gone \x9b2J").execute(CALL)
+
+    assert "\\x1b[2J gone \\x9b2J" in caplog.text
+    assert not set("\x1b\x9b") & set(caplog.text)
+
+
 def test_the_value_of_a_secret_variable_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAYMENT_API_KEY", "opensesame99")
 
