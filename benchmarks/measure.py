@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 ROUNDS = 7
 
@@ -51,14 +52,16 @@ def bare_call() -> Cost:
 
 
 def pin_to_one_cpu() -> bool:
-    """Keep this process on one processor; tell whether that could be done.
+    """Keep this process and its threads on one processor; tell whether that could be done.
 
     Handing work to another thread costs most where that thread wakes up on another, sleeping
     processor; on one it is the cost of the code itself, and repeatable.
     """
     if not hasattr(os, "sched_setaffinity"):
         return False
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    one = {min(os.sched_getaffinity(0))}
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), one)
     return True
 
 
