@@ -254,12 +254,14 @@ def test_sampling_asks_the_approver_and_then_the_engine(open_pool: OpenPool) -> 
 
 
 def test_closing_leaves_no_thread_and_no_process(open_pool: OpenPool) -> None:
+    before = set(threading.enumerate())
     pool = open_pool(misbehaving(), misbehaving("other"))
     pool.statuses()
 
     pool.close()
 
-    assert [one.name for one in threading.enumerate() if "openjarvis-mcp" in one.name] == []
+    left = set(threading.enumerate()) - before
+    assert [one.name for one in left if "openjarvis-mcp" in one.name] == []
     assert run_after_close(pool) == "unavailable: the connection was closed"
 
 
