@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 from openjarvis.core.strict_json import dumps
+from openjarvis.core.wal import use_wal
 from openjarvis.execution.limit import encodable
 from openjarvis.execution.record import CallRecord
 from openjarvis.execution.trail import TrailUnavailable
@@ -85,7 +86,7 @@ class AuditLog:
             self.path, timeout=30.0, check_same_thread=False, isolation_level=None
         )
         try:
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            use_wal(self._connection)
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.executescript(_SCHEMA)
         except sqlite3.Error:

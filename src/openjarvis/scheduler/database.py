@@ -12,6 +12,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol
 
+from openjarvis.core.wal import use_wal
+
 Row = dict[str, Any]
 Execute = Callable[..., list[Row]]
 """Runs one statement with a sequence of parameters and returns its rows."""
@@ -53,7 +55,7 @@ class SQLiteDatabase:
             check_same_thread=False,
         )
         self._connection.row_factory = _as_dict
-        self._connection.execute("PRAGMA journal_mode = WAL")
+        use_wal(self._connection)
         self._connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
