@@ -16,8 +16,10 @@ endif
 demo: $(VENV)/.installed
 	$(BIN)/jarvis ask --agent orchestrator --tools calculator "What is 15% of 340?"
 
+# Much of the suite waits for processes, so two at a time take half as long; not as many as there
+# are processors, since each starts a PostgreSQL server of its own.
 test: $(VENV)/.tests-installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 check: $(VENV)/.checks-installed
 	scripts/check

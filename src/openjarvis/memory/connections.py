@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from openjarvis.core.wal import use_wal
 from openjarvis.memory.base import MemoryFailed
 
 _log = logging.getLogger("openjarvis.memory")
@@ -125,7 +126,7 @@ class Connections:
             self._path, timeout=_TRY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            use_wal(connection)
             # FULL: a commit is on the disk when it returns, even if the power fails then.
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
