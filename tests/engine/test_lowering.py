@@ -100,3 +100,17 @@ def test_what_cannot_be_said_names_tool_field_and_keyword(
 def test_parts_that_refer_to_themselves_are_refused() -> None:
     with pytest.raises(LLMError, match="cannot be said"):
         low({"x": {"allOf": [{"$ref": "#/$defs/A"}]}}, **{"$defs": {"A": {"$ref": "#/$defs/A"}}})
+
+
+def test_a_schema_that_grows_without_measure_when_its_references_are_in_place_is_refused() -> None:
+    definitions: dict[str, Any] = {
+        f"a{n}": {
+            "properties": {"x": {"$ref": f"#/$defs/a{n + 1}"}, "y": {"$ref": f"#/$defs/a{n + 1}"}}
+        }
+        for n in range(40)
+    }
+    definitions["a40"] = {"type": "string"}
+    parameters = {"$defs": definitions, "properties": {"x": {"$ref": "#/$defs/a0"}}}
+
+    with pytest.raises(LLMError, match="more than 5,000 parts"):
+        lowered({"name": "t", "parameters": parameters}, GEMINI)

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.core.references import referred
 
 _SILENT = frozenset({"$schema", "$id", "$comment", "$anchor", "$defs", "definitions", "title"})
 _LISTS = ("anyOf", "prefixItems")
 _MAX_NOTE = 300
+_MAX_PARTS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,14 @@ class _Lowering:
         self._tool = tool
         self._root = root
         self._words = words
+        self._parts = 0
 
     def of(self, schema: Any, place: str, inside: tuple[str, ...]) -> dict[str, Any]:
         """Return `schema`, found at `place` within the references `inside`."""
+        self._parts += 1
+        if self._parts > _MAX_PARTS:
+            reason = f"with its references in place it has more than {_MAX_PARTS:,} parts"
+            raise self._unsayable("parameters", "$ref", reason)
         if schema is True:
             return {}
         if not isinstance(schema, Mapping):
@@ -104,15 +111,10 @@ class _Lowering:
         return self.of(merged, place, (*inside, reference))
 
     def _target(self, reference: str, place: str) -> Any:
-        at: Any = self._root
-        if not reference.startswith("#"):
-            raise self._unsayable(place, "$ref", f"{reference[:80]!r} leaves the schema")
-        for step in reference.removeprefix("#").strip("/").split("/"):
-            key = step.replace("~1", "/").replace("~0", "~")
-            at = at.get(key) if isinstance(at, Mapping) and key else (None if key else at)
-        if at is None:
-            raise self._unsayable(place, "$ref", f"{reference[:80]!r} leads nowhere")
-        return at
+        try:
+            return referred(self._root, reference)
+        except LookupError as error:
+            raise self._unsayable(place, "$ref", str(error)) from None
 
     def _rewritten(self, schema: dict[str, Any], place: str) -> dict[str, Any]:
         """Return the same with the keywords that others can say replaced by them."""

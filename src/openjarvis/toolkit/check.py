@@ -11,6 +11,7 @@ from openjarvis.core import strict_json
 from openjarvis.core.errors import ToolDefinitionError, nearest
 from openjarvis.toolkit.coerce import NOTHING, coerce
 from openjarvis.toolkit.describe import json_type, type_name
+from openjarvis.toolkit.effort import Effort, TooMuchEffort
 
 QUOTED_CHARACTERS = 200
 """How much of the input all faults of one call may repeat together."""
@@ -88,7 +89,8 @@ class Checker:
         """Compile `schema`.
 
         Raises:
-            ToolDefinitionError: when it is not a valid JSON Schema; `owner` names the tool.
+            ToolDefinitionError: when it is not a valid JSON Schema, or takes too long to check
+                against; `owner` names the tool.
         """
         if not isinstance(schema, dict):
             raise ToolDefinitionError(
@@ -96,6 +98,7 @@ class Checker:
             )
         self._schema = closed(schema)
         try:
+            self._effort = Effort(self._schema)
             self._validator = jsonschema_rs.validator_for(
                 self._schema, mask=_MASK, retriever=_refuse_to_fetch
             )
@@ -113,12 +116,15 @@ class Checker:
             ArgumentsError: when they do not fit, with every wrong or missing field.
         """
         try:
+            self._effort.check(arguments)
             if self.accepts(arguments):
                 return arguments
             coerced = self._coerced(arguments)
             if self.accepts(coerced):
                 return coerced
             errors = list(islice(self._errors(coerced), MAX_FAULTS + 1))
+        except TooMuchEffort as error:
+            raise ArgumentsError([f"they cannot be checked: {error}"]) from None
         except ValueError as error:  # not JSON at all: another key than str, a set, a surrogate
             raise ArgumentsError([f"not JSON values: {str(error)[:80]}"]) from None
         except RecursionError:

@@ -68,7 +68,8 @@ def type_name(schema: Any, definitions: Any = None) -> str:
         return " or ".join(dict.fromkeys(type_name(branch, definitions) for branch in branches))
     if "$ref" in schema:
         target = (definitions or {}).get(str(schema["$ref"]).removeprefix("#/$defs/"), {})
-        return type_name(target) if "type" in target or "enum" in target else "object"
+        named = isinstance(target, dict) and ("type" in target or "enum" in target)
+        return type_name(target) if named else "object"
     if "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
         return " or ".join(dict.fromkeys(json_type(value) for value in values))
