@@ -2,6 +2,9 @@
 
 import asyncio
 import io
+import os
+import select
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -429,6 +432,34 @@ def test_a_person_at_the_terminal_decides(typed: str, refusal: str | None) -> No
     assert (str(decision) if decision is not None else None) == refusal
     assert "refund wants to run" in shown.getvalue()
     assert "\x1b" not in shown.getvalue()
+
+
+class Asked(io.StringIO):
+    """What is shown; once the first question is, the person types."""
+
+    def __init__(self, typed: bytes, keyboard: int) -> None:
+        super().__init__()
+        self._typed = typed
+        self._keyboard = keyboard
+
+    def flush(self) -> None:
+        typed, self._typed = self._typed, b""
+        os.write(self._keyboard, typed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("before", [b"y\n", b"a\n", b"some text\nyes\n", b"y"])
+def test_what_was_typed_before_the_question_answers_nothing(before: bytes) -> None:
+    keyboard, screen = os.openpty()
+    with open(screen, encoding="utf-8", closefd=True) as source:
+        os.write(keyboard, before)
+        select.select([] if before == b"y" else [source], [], [], 10)
+
+        decision = Terminal(source, Asked(b"no, not yet\n", keyboard)).ask(request())
+
+    os.close(keyboard)
+    assert isinstance(decision, Denied)
+    assert str(decision) == "not yet"
 
 
 def test_a_person_sees_all_that_would_run_or_is_not_asked() -> None:

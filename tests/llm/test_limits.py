@@ -108,6 +108,23 @@ def test_a_stream_keeps_the_limits_too() -> None:
     assert stream.response.finish_reason is llm.FinishReason.TOOL_USE
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": -1},
+        {"prompt_tokens": -9, "completion_tokens": 6, "total_tokens": 0},
+    ],
+)
+def test_counts_below_nothing_take_nothing_off(usage: dict[str, int]) -> None:
+    class Lying(ScriptedEngine):
+        def generate(self, messages: Any, **request: Any) -> Any:
+            return {**super().generate(messages, **request), "usage": usage}
+
+    response = run(Lying([calls("step")] * 5), max_tokens_total=10)
+
+    assert len(response.tool_calls) == 2
+
+
 def test_a_last_answer_past_the_limit_is_an_answer() -> None:
     response = run(ScriptedEngine([says("End.")]), max_tokens_total=1)
 

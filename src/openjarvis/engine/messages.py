@@ -212,5 +212,8 @@ def _usage(given: Any) -> Usage:
         return {}
     cached = mapping(counted.get("prompt_tokens_details")).get("cached_tokens")
     return usage_of(
-        prompt, completion, total=count(counted.get("total_tokens")), cached=count(cached)
+        count(prompt),
+        count(completion),
+        total=count(counted.get("total_tokens")),
+        cached=count(cached),
     )

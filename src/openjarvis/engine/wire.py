@@ -23,8 +23,8 @@ def text(value: Any) -> str:
 
 
 def count(value: Any) -> int:
-    """Return `value` when it is a whole number, else 0."""
-    return value if type(value) is int else 0
+    """Return `value` when it is a whole number from 0, else 0."""
+    return value if type(value) is int and value > 0 else 0
 
 
 def kept_parts(message: Message, key: str, server: Server) -> Mapping[str, Any]:

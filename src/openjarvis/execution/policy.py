@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, TextIO
@@ -140,6 +141,7 @@ class Terminal:
             shown = one_line(arguments, LONGEST_QUESTION)
             sink.write(f"\n{request.name} wants to run with {shown}\n")
             for _ in range(_QUESTIONS):
+                _forget_what_was_typed(source)
                 sink.write("Allow? [y]es, [n]o and why, [a]lways for this tool: ")
                 sink.flush()
                 word, _, reason = source.readline().strip().partition(" ")
@@ -151,6 +153,18 @@ class Terminal:
                 if answer in ("n", "no"):
                     return Denied(reason.strip() or "the user said no", code="DENIED_BY_USER")
             return Denied("the user gave no answer", code="DENIED_BY_USER")
+
+
+def _forget_what_was_typed(source: TextIO) -> None:
+    """Drop what was typed or pasted before the question could be seen: it answers nothing."""
+    try:
+        import termios  # Windows has none
+    except ImportError:
+        return
+    with suppress(
+        OSError, ValueError, termios.error
+    ):  # a source without a descriptor holds no such input
+        termios.tcflush(source.fileno(), termios.TCIFLUSH)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
