@@ -146,12 +146,14 @@ class Terminal:
                 sink.flush()
                 word, _, reason = source.readline().strip().partition(" ")
                 answer = word.lower().rstrip(",:")
+                if answer in ("n", "no"):
+                    return Denied(reason.strip() or "the user said no", code="DENIED_BY_USER")
+                if reason:
+                    continue  # "yes, if …" is no yes
                 if answer in ("a", "always"):
                     self._always.add(request.name)
                 if answer in ("y", "yes", "a", "always"):
                     return None
-                if answer in ("n", "no"):
-                    return Denied(reason.strip() or "the user said no", code="DENIED_BY_USER")
             return Denied("the user gave no answer", code="DENIED_BY_USER")
 
 
