@@ -17,13 +17,14 @@ from openjarvis.agents.wishes import answer_in, printed_call, wish
 from openjarvis.engine.written_calls import skip_space
 from openjarvis.toolkit.base import ToolSpec
 
-_BEFORE = r"^[ \t]*(?:[>*_#`+\-]{1,12}[ \t]*|\d{1,3}[.)][ \t]*){0,4}"
+# Possessive (`*+`), so that no run of blanks or stars takes more time than its length.
+_BEFORE = r"^[ \t]*+(?:[>*_#`+\-]{1,12}+[ \t]*+|\d{1,3}+[.)][ \t]*+){0,4}+"
 _BETWEEN = r"(?<![\w-])"
-_COLON = r"[ \t]*[*_`]{0,4}[ \t]*[:：](?:[*_`]{1,4}(?=\s|\Z))?[ \t]*"
-_HEADING = r"[ \t]*[*_`]{0,4}[ \t]*$"
+_COLON = r"[ \t]*+[*_`]{0,4}+[ \t]*+[:：](?:[*_`]{1,4}(?=\s|\Z))?[ \t]*+"
+_HEADING = r"[ \t]*+[*_`]{0,4}+[ \t]*+$"
 _NO_TOOL = frozenset({"none", "n/a", "na", "no action", "no tool", "nothing", "null", "-", ""})
 _FINISH = frozenset({"finish", "final answer", "final_answer", "finalanswer", "answer", "done"})
-_SPOKEN_ON = re.compile(r"\s+(?:Observation|OBSERVATION)\s*[:：]")
+_SPOKEN_ON = re.compile(r"(?<!\s)\s++(?:Observation|OBSERVATION)\s*+[:：]")
 
 
 class _Mark(NamedTuple):
