@@ -7,14 +7,16 @@ import sys
 import pytest
 
 REPEATED = [
-    " ", "\t", "\n", "\r\n", "a", "_", "*", "`", "~", "#", ">", "-", "1. ", "> * ", ":", "：", "{", "}", "[",
-    "]", "(", ")", '"', "'", "\\", "<", "<think>", "</think>", "```", "```\n", "~~~\n", "```python\n",
-    "Thought", "Thought:", "Thought: \n", "Action", "Action:", "Action: f\n", "Action Input:",
-    "Action: f\nAction Input:", 'Action: f\nAction Input: {"a":\n', "Observation", " Observation",
-    "Observation:\n", "Final Answer", "Final Answer ", "Final Answer\n", "final_", "THOUGHT: ", "TOOL:",
-    "TOOL: f\nINPUT: ", "INPUT", "input ", "FINAL_ANSWER", "FINAL(", "FINAL_VAR(", "FINAL(a)\n", "import ",
-    "from a", "a.", "print(", "a = ", "f(", "f(a=", "f(a='", "f[", "f ", "[TOOL_CALLS] ", "<tool_call>",
-    '<tool_call>{"name":', '{"name": "f", ', '{"a":"x",}', "密", "ั", "\u200b", "\x00",
+    " ", "\t", "\n", "\r\n", "a", "_", "*", "`", "~", "#", ">", "-", "1. ", "> * ", ":", "：",
+    "{", "}", "[", "]", "(", ")", '"', "'", "\\", "<", "<think>", "</think>", "```", "```\n",
+    "~~~\n", "```python\n", "Thought", "Thought:", "Thought: \n", "Action", "Action:",
+    "Action: f\n", "Action Input:", "Action: f\nAction Input:",
+    'Action: f\nAction Input: {"a":\n', "Observation", " Observation", "Observation:\n",
+    "Final Answer", "Final Answer ", "Final Answer\n", "final_", "THOUGHT: ", "TOOL:",
+    "TOOL: f\nINPUT: ", "INPUT", "input ", "FINAL_ANSWER", "FINAL(", "FINAL_VAR(", "FINAL(a)\n",
+    "import ", "from a", "a.", "print(", "a = ", "f(", "f(a=", "f(a='", "f[", "f ",
+    "[TOOL_CALLS] ", "<tool_call>", '<tool_call>{"name":', '{"name": "f", ', '{"a":"x",}',
+    "密", "ั", "\u200b", "\x00",
 ]  # fmt: skip
 BEFORE = [
     "",
