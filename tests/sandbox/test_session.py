@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from openjarvis.core.errors import ToolError
+from openjarvis.sandbox.interpreter import Interpreter
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
 from openjarvis.sandbox.limits import Limits
 from openjarvis.sandbox.outcome import Ending
@@ -52,6 +53,25 @@ def wait_until_gone(mark: str) -> bool:
     while alive(mark) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not alive(mark)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("isolation", EVERY_WAY)
+def test_an_interrupt_while_a_sandbox_starts_leaves_nothing(
+    isolation: Isolation, marker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    sandbox(isolation).run("1")  # what stays open for good is open now
+    monkeypatch.setattr(Interpreter, "_reply", interrupt)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    with pytest.raises(KeyboardInterrupt):
+        sandbox(isolation).run("1")
+
+    assert wait_until_gone(marker)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @pytest.mark.parametrize("isolation", EVERY_WAY)

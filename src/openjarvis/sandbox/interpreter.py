@@ -169,6 +169,9 @@ class Interpreter:
             reply = self._reply(deadline)
         except _Ended:
             reply = None
+        except BaseException:  # interrupted: nobody else knows of the process yet
+            self.close()
+            raise
         if reply == b"ready":
             return
         stderr = self._streams[1].take()[0]
