@@ -41,6 +41,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "ANTHROPIC_API_KEY",
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",
+        "OLLAMA_HOST",
     ):
         monkeypatch.delenv(name, raising=False)
     with EngineRegistry.isolated():
@@ -78,6 +79,28 @@ def test_nothing_configured_takes_a_local_server(
     assert engine.generate(ASK, model="")["content"] == "Hello."
     assert server.bodies[0]["model"] == "qwen"
     assert server.requests[0].headers["authorization"] == "Bearer none"
+    engine.close()
+
+
+@pytest.mark.parametrize("told", ["environment", "configuration"])
+def test_ollama_is_looked_for_where_the_user_says_it_is(
+    nowhere: LocalServer, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    settings = EngineSettings(local_servers=(nowhere,))
+    if told == "environment":
+        monkeypatch.setenv("OLLAMA_HOST", f"0.0.0.0:{server.port}")
+    else:
+        settings = replace(settings, ollama_base_url=f"http://localhost:{server.port}")
+    host = "127.0.0.1" if told == "environment" else "localhost"
+
+    key, engine = get_engine(settings) or pytest.fail("no engine")
+
+    assert key == "ollama"
+    assert engine.generate(ASK, model="")["content"] == "Hello."
+    first = next(status for status in engine_statuses(settings) if status.key == "ollama")
+    assert first.ready
+    assert first.reason.startswith(f"Ollama listens on {host}:{server.port}")
+    assert [named for named, _ in [get_engine(settings, "ollama") or ("", None)]] == ["ollama"]
     engine.close()
 
 

@@ -51,7 +51,7 @@ def engine_statuses(settings: EngineSettings) -> list[EngineStatus]:
 
     Local servers are probed all at once, within a quarter of a second.
     """
-    found = dict(zip(_local_keys(settings), probe_all(settings.local_servers), strict=True))
+    found = dict(zip(_local_keys(settings), probe_all(settings.servers), strict=True))
     return [
         _local_status(key, found[key]) if key in found else _status(key, settings)
         for key in engine_keys(settings)
@@ -84,7 +84,7 @@ def _first_ready(settings: EngineSettings) -> str:
     for key in ("openai", *_KEYED):
         if key in engine_keys(settings) and _status(key, settings).ready:
             return key
-    found = zip(_local_keys(settings), probe_all(settings.local_servers), strict=True)
+    found = zip(_local_keys(settings), probe_all(settings.servers), strict=True)
     has_file = EngineRegistry.contains(LLAMACPP) and _llamacpp_status(settings).ready
     last = LLAMACPP if has_file else OFFLINE
     return next((key for key, server in found if server.ready), last)
@@ -95,7 +95,7 @@ def _is_there(key: str, settings: EngineSettings) -> bool:
     if server is None:
         return _status(key, settings).ready
     # Elsewhere than usual is where the user says it is; the first request will tell.
-    return bool(key == OLLAMA and settings.ollama_base_url) or is_listening(server)
+    return bool(key == OLLAMA and settings.ollama_url) or is_listening(server)
 
 
 def _built(key: str, settings: EngineSettings) -> InferenceEngine:
@@ -176,8 +176,8 @@ def _local_status(key: str, found: Found) -> EngineStatus:
 
 
 def _local_keys(settings: EngineSettings) -> list[str]:
-    return [server.key for server in settings.local_servers]
+    return [server.key for server in settings.servers]
 
 
 def _local_server(key: str, settings: EngineSettings) -> LocalServer | None:
-    return next((server for server in settings.local_servers if server.key == key), None)
+    return next((server for server in settings.servers if server.key == key), None)

@@ -19,7 +19,7 @@ from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
 from openjarvis.engine.ollama_client import OllamaClient
 from openjarvis.engine.ollama_messages import OllamaReading, to_chat, to_tools
-from openjarvis.engine.settings import OLLAMA_URL, EngineSettings, environment
+from openjarvis.engine.settings import OLLAMA_URL, EngineSettings, environment_ollama_url
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_protocol import in_words
 from openjarvis.engine.wire import items, mapping
@@ -68,7 +68,7 @@ class OllamaEngine(AdapterEngine):
         context_length: int = 0,
     ) -> None:
         check_limits(timeout=timeout, max_retries=max_retries)
-        endpoint = Endpoint(base_url or _environment_url() or OLLAMA_URL, api_key)
+        endpoint = Endpoint(base_url or environment_ollama_url() or OLLAMA_URL, api_key)
         self._ollama = OllamaClient(endpoint, timeout=timeout, max_retries=max_retries)
         super().__init__(self._ollama, endpoint.server.name, model=model, is_local=True)
         self._server = endpoint.server
@@ -159,14 +159,6 @@ class OllamaEngine(AdapterEngine):
             while known.context < tokens:
                 known.context *= 2
             return min(known.context, most) if most else known.context
-
-
-def _environment_url() -> str:
-    """Return `OLLAMA_HOST` as a URL; it may be a bare host, or the address to listen on."""
-    host = environment("OLLAMA_HOST")
-    if host and "://" not in host:
-        host = f"http://{host}" if ":" in host else f"http://{host}:11434"
-    return host.replace("//0.0.0.0", "//127.0.0.1")
 
 
 @dataclass(frozen=True)

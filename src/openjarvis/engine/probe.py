@@ -44,7 +44,7 @@ def probe_all(servers: Sequence[LocalServer]) -> list[Found]:
 def is_listening(server: LocalServer) -> bool:
     """Tell whether something listens where `server` would; on this machine it shows at once."""
     try:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PROBE_SECONDS):
+        with socket.create_connection((server.host, server.port), timeout=PROBE_SECONDS):
             return True
     except OSError:
         return False
@@ -56,28 +56,27 @@ def _probe(server: LocalServer, deadline: float) -> Found:
     except TimeoutError:
         return _silent(server)
     except OSError:
-        return Found(False, f"{server.title} does not listen on 127.0.0.1:{server.port}")
+        return Found(False, f"{server.title} does not listen on {server.place}")
     head, _, body = answer.partition(b"\r\n\r\n")
     status = head[9:12]
     if status in (b"401", b"403"):
-        reason = f"127.0.0.1:{server.port} wants an API key: configure it as an openai base URL"
+        reason = f"{server.place} wants an API key: configure it as an openai base URL"
         return Found(False, reason)
     models = _listed(body) if status == b"200" else None
     if models is None:
-        return Found(False, f"what listens on 127.0.0.1:{server.port} lists no models")
+        return Found(False, f"what listens on {server.place} lists no models")
     if not models:
-        return Found(False, f"{server.title} on 127.0.0.1:{server.port} has no model; load one")
-    return Found(True, f"{server.title} listens on 127.0.0.1:{server.port}", models)
+        return Found(False, f"{server.title} on {server.place} has no model; load one")
+    return Found(True, f"{server.title} listens on {server.place}", models)
 
 
 def _get_models(server: LocalServer, deadline: float) -> bytes:
     """Return the answer to a request for the list of models, head and body."""
-    address = ("127.0.0.1", server.port)
-    with socket.create_connection(address, timeout=_left(deadline)) as connection:
+    with _connected(server, deadline) as connection:
         # HTTP/1.0, so that the body comes in one piece and ends with the connection.
         connection.sendall(
-            b"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n"
-            b"Connection: close\r\n\r\n"
+            f"GET /v1/models HTTP/1.0\r\nHost: {server.place}\r\nAccept: application/json\r\n"
+            "Connection: close\r\n\r\n".encode()
         )
         answer = bytearray()
         while len(answer) < MAX_ANSWER and not _is_whole(answer):
@@ -87,6 +86,19 @@ def _get_models(server: LocalServer, deadline: float) -> bytes:
                 break
             answer += piece
         return bytes(answer)
+
+
+def _connected(server: LocalServer, deadline: float) -> socket.socket:
+    connection = socket.create_connection((server.host, server.port), timeout=_left(deadline))
+    if not server.is_secure:
+        return connection
+    import ssl  # takes longer to import than most probes
+
+    try:
+        return ssl.create_default_context().wrap_socket(connection, server_hostname=server.host)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _is_whole(answer: bytearray) -> bool:
@@ -115,4 +127,4 @@ def _listed(body: bytes) -> tuple[str, ...] | None:
 
 
 def _silent(server: LocalServer) -> Found:
-    return Found(False, f"127.0.0.1:{server.port} did not answer within {PROBE_SECONDS:g} s")
+    return Found(False, f"{server.place} did not answer within {PROBE_SECONDS:g} s")

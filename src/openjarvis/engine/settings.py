@@ -1,7 +1,8 @@
 """What engines are told from outside: which one, which model, where it is and with which key."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -11,16 +12,39 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A kind of model server that may listen on this machine, and the key that asks for it."""
+    """A kind of model server that may listen on this machine, and the key that asks for it.
+
+    `host` is another one only where the user said so; `is_secure` tells whether it speaks TLS.
+    """
 
     key: str
     title: str
     port: int
+    host: str = "127.0.0.1"
+    is_secure: bool = False
+
+    @property
+    def place(self) -> str:
+        """Its host and port, as in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def base_url(self) -> str:
         """Where its OpenAI-compatible interface is."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self.is_secure else 'http'}://{self.place}/v1"
+
+    def moved(self, url: str) -> "LocalServer":
+        """Return the same server at `url`; where that is no URL, the same."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            return self
+        if not parts.hostname or parts.scheme not in ("http", "https"):
+            return self
+        is_secure = parts.scheme == "https"
+        port = port or (443 if is_secure else 80)
+        return replace(self, host=parts.hostname, port=port, is_secure=is_secure)
 
 
 LOCAL_SERVERS = (
@@ -67,6 +91,20 @@ class EngineSettings:
         return self.gemini_api_key or environment("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     @property
+    def ollama_url(self) -> str:
+        """The configured URL of Ollama, else the environment's `OLLAMA_HOST`, else ""."""
+        return self.ollama_base_url or environment_ollama_url()
+
+    @property
+    def servers(self) -> tuple[LocalServer, ...]:
+        """The local servers, each where it is looked for."""
+        url = self.ollama_url
+        return tuple(
+            server.moved(url) if server.key == "ollama" and url else server
+            for server in self.local_servers
+        )
+
+    @property
     def base_url(self) -> str:
         """The configured URL, else the environment's, else ""."""
         return self.openai_base_url or environment_base_url()
@@ -80,6 +118,14 @@ class EngineSettings:
 def environment(*names: str) -> str:
     """Return the first of these variables that is set, or ""."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), "")
+
+
+def environment_ollama_url() -> str:
+    """Return `OLLAMA_HOST` as a URL; it may be a bare host, or the address to listen on."""
+    host = environment("OLLAMA_HOST")
+    if host and "://" not in host:
+        host = f"http://{host}" if ":" in host else f"http://{host}:11434"
+    return host.replace("//0.0.0.0", "//127.0.0.1")
 
 
 def environment_base_url() -> str:
