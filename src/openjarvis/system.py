@@ -12,6 +12,7 @@ from openjarvis.agents.base import BaseAgent
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, unknown_name
 from openjarvis.core.events import EventBus
+from openjarvis.core.extras import how_to_install
 from openjarvis.core.registry import AgentRegistry, ToolRegistry
 from openjarvis.engine import discovery
 from openjarvis.engine.base import InferenceEngine
@@ -287,9 +288,7 @@ def make_pool(servers: dict[str, Server], **options: Any) -> Any:
         # The SDK is an extra, and takes a second to load: only where a server is configured.
         from openjarvis.mcp.pool import ServerPool
     except ImportError as error:
-        raise ConfigError(
-            "MCP servers need the extra `mcp`: pip install 'openjarvis[mcp]'."
-        ) from error
+        raise ConfigError(f"MCP servers need the extra `mcp`: {how_to_install('mcp')}.") from error
     return ServerPool(servers, home() / "mcp", **options)
 
 

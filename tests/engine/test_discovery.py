@@ -316,7 +316,7 @@ def test_a_missing_package_is_named_with_its_extra(
     status = next(one for one in engine_statuses(configured) if one.key == "gemini")
 
     assert not status.ready
-    assert "pip install 'openjarvis[gemini]'" in status.reason
+    assert "pip install '.[gemini]'" in status.reason
     assert get_engine(configured, "gemini") is None
 
 

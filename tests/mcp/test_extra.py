@@ -10,10 +10,10 @@ WITHOUT = "import sys; sys.modules['mcp'] = sys.modules['apprise'] = None; "
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["mcp", "list"], "openjarvis[mcp]"),
-        (["mcp", "serve"], "openjarvis[mcp]"),
-        (["tools", "run", "a__x"], "openjarvis[mcp]"),
-        (["channels", "send", "ops", "hi"], "openjarvis[channels]"),
+        (["mcp", "list"], "mcp"),
+        (["mcp", "serve"], "mcp"),
+        (["tools", "run", "a__x"], "mcp"),
+        (["channels", "send", "ops", "hi"], "channels"),
     ],
 )
 def test_what_is_not_installed_is_named(tmp_path: Path, arguments: list[str], extra: str) -> None:
@@ -32,7 +32,7 @@ def test_what_is_not_installed_is_named(tmp_path: Path, arguments: list[str], ex
     )
 
     assert done.returncode in (1, 2)
-    assert f"pip install '{extra}'" in done.stderr
+    assert f"pip install '.[{extra}]' in the checkout of openjarvis" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -133,7 +133,7 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     result = CodeInterpreterDockerTool().execute(code="1")
 
     assert "Docker is not available" in result.content
-    assert "pip install 'openjarvis[docker]'" in result.content
+    assert "pip install '.[docker]'" in result.content
 
 
 @pytest.mark.parametrize("code", ["", "  \n", "x" * 200_000])

@@ -172,7 +172,7 @@ def test_without_its_package_duckduckgo_says_what_to_install(
 
     result = WebSearchTool(providers=[DuckDuckGo()]).execute(query="q")
 
-    assert "pip install 'openjarvis[web]'" in result.content
+    assert "pip install '.[web]'" in result.content
 
 
 @pytest.mark.parametrize(

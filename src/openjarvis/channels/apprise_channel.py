@@ -11,6 +11,7 @@ from openjarvis.channels.probing import probe
 from openjarvis.channels.splitting import MAX_PARTS, split
 from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
+from openjarvis.core.extras import how_to_install
 
 _log = logging.getLogger("openjarvis.channels")
 _FIRST_PAUSE = 0.5
@@ -100,7 +101,7 @@ class AppriseChannel(BaseChannel):
             from apprise import Apprise
         except ImportError as error:
             raise ChannelError(
-                "Channels need the extra `channels`: pip install 'openjarvis[channels]'."
+                f"Channels need the extra `channels`: {how_to_install('channels')}."
             ) from error
         plugin = Apprise.instantiate(address, suppress_exceptions=True)
         if plugin is None:

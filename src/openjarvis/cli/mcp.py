@@ -21,6 +21,7 @@ from openjarvis.cli.options import (
 from openjarvis.cli.render import notice, show, show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.errors import ConfigError
+from openjarvis.core.extras import how_to_install
 from openjarvis.engine.offline.engine import OfflineEngine
 from openjarvis.system import System, get_engine, make_pool
 from openjarvis.toolkit.base import Tool
@@ -187,9 +188,7 @@ def _server_modules() -> tuple[Any, Any]:
         # The SDK is an extra.
         from openjarvis.mcp import server, serving
     except ImportError as error:
-        raise ConfigError(
-            "Serving needs the extra `mcp`: pip install 'openjarvis[mcp]'."
-        ) from error
+        raise ConfigError(f"Serving needs the extra `mcp`: {how_to_install('mcp')}.") from error
     return server, serving
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from openjarvis.core.extras import how_to_install
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.engine.base import InferenceEngine
 from openjarvis.engine.library import is_installed, missing
@@ -22,7 +23,7 @@ LLAMACPP, OLLAMA = "llamacpp", "ollama"
 _KEYED = ("anthropic", "gemini")
 """Engines that need a key and a package of their own."""
 _COMPATIBLE = (
-    "asked through its OpenAI-compatible interface; for its own: pip install 'openjarvis[ollama]'"
+    f"asked through its OpenAI-compatible interface; for its own: {how_to_install('ollama')}"
 )
 _HIDDEN = frozenset({"scripted"})
 """Engines that are never an answer to "which one?"; they can be named."""

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from openjarvis.core.errors import LLMError, LLMErrorCode
+from openjarvis.core.extras import how_to_install
 
 
 def load_library(module: str, *, extra: str) -> Any:
@@ -29,7 +30,7 @@ def is_installed(module: str) -> bool:
 
 def missing(module: str, extra: str) -> str:
     """Return the sentence that says what to install."""
-    return f"The package {module!r} is not installed: pip install 'openjarvis[{extra}]'."
+    return f"The package {module!r} is not installed: {how_to_install(extra)}."
 
 
 def transport_failures() -> tuple[type[Exception], ...]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openjarvis.core.errors import invalid_request
+from openjarvis.core.extras import how_to_install
+from openjarvis.engine.library import is_installed
 from openjarvis.engine.prices import EXTRA, cost_of
 
 _ONE_TOKEN = {"prompt_tokens": 1, "completion_tokens": 1}
@@ -35,12 +37,17 @@ class Limits:
                 f"max_cost_usd={self.cost_usd!r}: expected a number above 0, or None."
             )
         prices_of = getattr(engine, "prices_of", "")
-        if prices_of and cost_of(prices_of, model, _ONE_TOKEN) is None:
+        if not prices_of or cost_of(prices_of, model, _ONE_TOKEN) is not None:
+            return
+        if not is_installed("genai_prices"):
             raise invalid_request(
-                f"The price of {model or 'a model that is not named'!r} is not known, so "
-                "max_cost_usd cannot be kept. Name a model with a known price, install "
-                f"'openjarvis[{EXTRA}]' if it is missing, or limit max_tokens_total."
+                "max_cost_usd cannot be kept without prices, which are the extra `prices`: "
+                f"{how_to_install(EXTRA)}; or limit max_tokens_total."
             )
+        raise invalid_request(
+            f"The price of {model or 'a model that is not named'!r} is not known, so max_cost_usd "
+            "cannot be kept. Name a model with a known price, or limit max_tokens_total."
+        )
 
 
 @dataclass(slots=True)

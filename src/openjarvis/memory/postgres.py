@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from openjarvis.core.events import EventBus, get_event_bus
+from openjarvis.core.extras import how_to_install
 from openjarvis.core.registry import MemoryRegistry
 from openjarvis.memory import postgres_entries as statements
 from openjarvis.memory.base import Embedder, MemoryFailed
@@ -143,6 +144,6 @@ def _libraries() -> tuple[ModuleType, ModuleType]:
         import psycopg_pool
     except ImportError as exc:
         raise MemoryFailed(
-            "A memory in PostgreSQL needs psycopg: pip install 'openjarvis[postgres]'."
+            f"A memory in PostgreSQL needs psycopg: {how_to_install('postgres')}."
         ) from exc
     return psycopg, psycopg_pool

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openjarvis.core.extras import how_to_install
 from openjarvis.memory.base import Embedder, MemoryFailed
 
 if TYPE_CHECKING:
@@ -141,6 +142,6 @@ def _numpy() -> Any:
         import numpy as np
     except ImportError as exc:
         raise MemoryFailed(
-            "Searching by vectors needs numpy: pip install 'openjarvis[vectors]'."
+            f"Searching by vectors needs numpy: {how_to_install('vectors')}."
         ) from exc
     return np

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from openjarvis.core.errors import ToolError
+from openjarvis.core.extras import how_to_install
 from openjarvis.sandbox.outcome import Ending, Execution
 
 _log = logging.getLogger("openjarvis.sandbox")
@@ -115,8 +116,8 @@ def _client() -> Any:
         import docker
     except ImportError as error:
         raise ToolError(
-            "Docker is not available: its Python package is missing. Install it with pip install "
-            "'openjarvis[docker]', or use code_interpreter."
+            "Docker is not available: its Python package is missing. Install it with "
+            f"{how_to_install('docker')}, or use code_interpreter."
         ) from error
     try:
         return docker.from_env()

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.core.extras import how_to_install
 from openjarvis.scheduler.durable import durable_run
 from openjarvis.scheduler.instants import as_instant, now_utc
 from openjarvis.scheduler.places import Places
@@ -222,7 +223,7 @@ def _made(dsn: str, worker: str) -> Any:
         from dbos import DBOS, DBOSPortableJSONSerializer
     except ImportError as exc:
         raise ConfigError(
-            "A scheduler on many machines needs DBOS: pip install 'openjarvis[distributed]'"
+            f"A scheduler on many machines needs DBOS: {how_to_install('distributed')}."
         ) from exc
     return DBOS(
         config={

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.core.extras import how_to_install
 from openjarvis.scheduler.database import Execute, Row
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _connect(dsn: str) -> "psycopg.Connection[Row]":
         from psycopg.rows import dict_row
     except ImportError as exc:
         raise ConfigError(
-            "A scheduler on PostgreSQL needs psycopg: pip install 'openjarvis[distributed]'"
+            f"A scheduler on PostgreSQL needs psycopg: {how_to_install('distributed')}."
         ) from exc
     try:
         connection = psycopg.connect(

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 from openjarvis.core.errors import ToolError
+from openjarvis.core.extras import how_to_install
 from openjarvis.safety.fetch import Fetcher
 
 _TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
@@ -109,7 +110,7 @@ class DuckDuckGo:
         try:
             from ddgs import DDGS
         except ImportError as error:
-            raise SearchFailed("needs a package: pip install 'openjarvis[web]'") from error
+            raise SearchFailed(f"needs a package: {how_to_install('web')}") from error
         client = DDGS(timeout=ceil(seconds))
         try:
             found = client.text(query, max_results=most, backend="duckduckgo")
