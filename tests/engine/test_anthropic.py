@@ -1,11 +1,12 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import anthropic_server as claude
-from openai_server import Answer, OpenAIServer, endless, soon
+from openai_server import Answer, OpenAIServer, Opened, endless, soon
 from openjarvis import llm
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import anthropic_tools
@@ -57,20 +58,8 @@ def now() -> str:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
-
-    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, AnthropicEngine]:
-        server = OpenAIServer(*answers).__enter__()
-        url = server.base_url.removesuffix("/v1")
-        engine = AnthropicEngine(url, "test-key-123456", timeout=10.0, **options)
-        opened.append((server, engine))
-        return server, engine
-
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+def serve(opened: Opened) -> Serve:
+    return partial(opened, AnthropicEngine)
 
 
 def said(*blocks: dict[str, Any], stop_reason: str, is_streamed: bool) -> Answer:

@@ -1,7 +1,7 @@
 """Every engine through the loop, against a server that speaks its provider's wire format."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import gemini_server
 import ollama_server
 import openai_server
 from conformance import SCENARIOS, WAYS, Turn, Way, check, scripted
-from openai_server import Answer, OpenAIServer, call, completion, delta, fragment
+from openai_server import Answer, OpenAIServer, Opened, call, completion, delta, fragment
 from openjarvis import llm
 from openjarvis.engine.anthropic import AnthropicEngine
 from openjarvis.engine.base import InferenceEngine
@@ -69,20 +69,12 @@ Serve = Callable[..., tuple[OpenAIServer, InferenceEngine]]
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
-
+def serve(opened: Opened) -> Serve:
     def start(key: str, *answers: Answer, **options: Any) -> tuple[OpenAIServer, InferenceEngine]:
-        server = OpenAIServer(*SPOKEN[key].first, *answers).__enter__()
-        url = server.base_url.removesuffix("/v1") + SPOKEN[key].path
-        engine = SPOKEN[key].engine(url, api_key="test-key-123456", timeout=10.0, **options)
-        opened.append((server, engine))
-        return server, engine
+        one = SPOKEN[key]
+        return opened(one.engine, *one.first, *answers, path=one.path, **options)
 
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+    return start
 
 
 @pytest.mark.parametrize("way", WAYS)

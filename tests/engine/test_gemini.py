@@ -1,12 +1,13 @@
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import gemini_server as google
-from openai_server import Answer, OpenAIServer, answer
+from openai_server import OpenAIServer, Opened, answer
 from openjarvis import llm
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import google_tools
@@ -44,20 +45,8 @@ def now() -> str:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
-
-    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, GeminiEngine]:
-        server = OpenAIServer(*answers).__enter__()
-        url = server.base_url.removesuffix("/v1")
-        engine = GeminiEngine(url, "test-key-123456", timeout=10.0, **options)
-        opened.append((server, engine))
-        return server, engine
-
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+def serve(opened: Opened) -> Serve:
+    return partial(opened, GeminiEngine)
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

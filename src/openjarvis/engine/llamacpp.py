@@ -20,7 +20,7 @@ from openjarvis.engine.call_grammar import call_grammar
 from openjarvis.engine.errors import Server
 from openjarvis.engine.gguf import Gguf, read_head
 from openjarvis.engine.llamacpp_client import LlamaCppClient
-from openjarvis.engine.messages import to_chat
+from openjarvis.engine.messages import to_chat, used_ids
 from openjarvis.engine.openai import ChatReading
 from openjarvis.engine.settings import EngineSettings
 from openjarvis.engine.text_calls import parameters_of
@@ -114,8 +114,8 @@ class LlamaCppEngine(AdapterEngine):
             messages = in_words(messages, ())
         body = {**kw, "messages": to_chat(messages, server=self._server)}
         body.update((name, value) for name, value in settings.items() if value is not None)
-        used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-        return _Asked(body, self._client, self._server, model, parameters_of(offered), used_ids)
+        names = parameters_of(offered)
+        return _Asked(body, self._client, self._server, model, names, used_ids(messages))
 
 
 def _fitting(wanted: int, model: Gguf) -> int:

@@ -142,6 +142,11 @@ def take_printed_calls(reply: Reply, offered: Offered) -> None:
         ]
 
 
+def used_ids(messages: Iterable[Message]) -> frozenset[str]:
+    """Return the ids of the calls of a history."""
+    return frozenset(call.id for message in messages for call in message.tool_calls or ())
+
+
 class CallIds:
     """The ids of a conversation's calls: each is used once."""
 

@@ -17,7 +17,7 @@ from openjarvis.engine.base import Reply
 from openjarvis.engine.chat_client import OPENAI, ChatClient
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
-from openjarvis.engine.messages import reply_of, take_printed_calls, to_chat
+from openjarvis.engine.messages import reply_of, take_printed_calls, to_chat, used_ids
 from openjarvis.engine.openai_tools import PROVIDER_TYPES
 from openjarvis.engine.responses import PATH, responses_exchange
 from openjarvis.engine.settings import (
@@ -143,8 +143,7 @@ def _asked(
     body = {**kw, "model": model, "messages": to_chat(messages, server=server)}
     optional = {"temperature": temperature, "max_tokens": max_tokens, "tools": tools or None}
     body.update((name, value) for name, value in optional.items() if value is not None)
-    used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-    return _Asked(body, client, server, parameters_of(tools or ()), used_ids)
+    return _Asked(body, client, server, parameters_of(tools or ()), used_ids(messages))
 
 
 class ChatReading(Reading):

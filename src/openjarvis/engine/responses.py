@@ -5,14 +5,20 @@ Reasoning (encrypted) and the items of tools that OpenAI ran travel in
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from openjarvis.core.types import Message, Role
-from openjarvis.engine.adapter import Client, Exchange, Reading
+from openjarvis.engine.adapter import Client, Reading
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
+from openjarvis.engine.cloud import CloudExchange, names_by
 from openjarvis.engine.errors import Server, reported_error, unavailable
-from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name, text_of
+from openjarvis.engine.messages import (
+    CallIds,
+    acceptable_arguments,
+    acceptable_name,
+    text_of,
+    used_ids,
+)
 from openjarvis.engine.openai_tools import NAMES_IN_ANSWERS
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
@@ -67,15 +73,8 @@ def _refusal(item: Mapping[str, Any]) -> str:
     return "".join(text(mapping(part).get("refusal")) for part in items(item.get("content")))
 
 
-@dataclass(frozen=True)
-class ResponsesExchange(Exchange):
+class ResponsesExchange(CloudExchange):
     """A request to the Responses interface."""
-
-    body: dict[str, Any]
-    client: Client
-    server: Server
-    used_ids: frozenset[str]
-    names: dict[str, str]
 
     def reading(self) -> "ResponsesReading":
         return ResponsesReading(self.server, self.body["model"], self.used_ids, self.names)
@@ -105,9 +104,8 @@ def responses_exchange(
     }
     optional = {"temperature": temperature, "max_output_tokens": max_tokens}
     body.update((name, value) for name, value in optional.items() if value is not None)
-    used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-    names = {NAMES_IN_ANSWERS[tool.provider_type]: tool.name for tool in provider_tools}
-    return ResponsesExchange(body, client, server, used_ids, names)
+    names = names_by(NAMES_IN_ANSWERS, provider_tools)
+    return ResponsesExchange(body, client, server, used_ids(messages), names)
 
 
 class ResponsesReading(Reading):
