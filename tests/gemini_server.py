@@ -1,6 +1,7 @@
 """Answers in the documented wire format of Gemini's `generateContent`, for the loopback server."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,3 +49,15 @@ def refusal(status: int, said: str, *details: dict[str, Any]) -> Answer:
     error = {"code": status, "message": said, "status": "TEST", "details": list(details)}
     data = json.dumps({"error": error}).encode()
     return lambda exchange: exchange.reply(data, status=status)
+
+
+def camel(value: Any) -> Any:
+    """Return JSON with the names that Google documents; its client writes some the other way."""
+    if isinstance(value, list):
+        return [camel(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub(r"_([a-z])", lambda matched: matched[1].upper(), name): camel(entry)
+        for name, entry in value.items()
+    }

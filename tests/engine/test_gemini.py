@@ -1,5 +1,4 @@
 import json
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,18 +23,6 @@ GROUNDING = {
         {"web": {"uri": "https://met.no", "title": "met.no"}},
     ],
 }
-
-
-def camel(value: Any) -> Any:
-    """Return JSON with the names that Google documents; its client writes some the other way."""
-    if isinstance(value, list):
-        return [camel(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        re.sub(r"_([a-z])", lambda matched: matched[1].upper(), name): camel(entry)
-        for name, entry in value.items()
-    }
 
 
 @llm.tool
@@ -183,7 +170,7 @@ def test_mixing_sets_the_flag_that_gemini_3_wants(serve: Serve) -> None:
 
     assert server.bodies[0]["toolConfig"] == {"includeServerSideToolInvocations": True}
     assert [one.name for one in response.tool_calls] == ["provider:google_search", "now"]
-    assert camel(server.bodies[1]["contents"][1]["parts"]) == [invoked, SIGNED]
+    assert google.camel(server.bodies[1]["contents"][1]["parts"]) == [invoked, SIGNED]
 
 
 def test_the_providers_refusal_to_mix_reaches_the_caller(serve: Serve) -> None:
@@ -266,7 +253,7 @@ def test_options_of_the_generation_go_along_and_unknown_ones_are_refused(serve: 
     with pytest.raises(llm.LLMError, match="nonsense") as failed:
         engine.generate(ASK, model="m", nonsense=1)
 
-    config = camel(server.bodies[0]["generationConfig"])
+    config = google.camel(server.bodies[0]["generationConfig"])
     assert config["thinkingConfig"] == {"thinkingBudget": 0}
     assert config["maxOutputTokens"] == 9
     assert failed.value.code == "LLM_INVALID_REQUEST"
@@ -278,7 +265,7 @@ def test_a_search_can_be_limited_to_a_time(serve: Serve) -> None:
 
     llm.generate(engine=engine, model="gemini-3", messages=ASK, tools=[tool])
 
-    span = camel(server.bodies[0]["tools"][0])["googleSearch"]["timeRangeFilter"]
+    span = google.camel(server.bodies[0]["tools"][0])["googleSearch"]["timeRangeFilter"]
     assert span == {
         "startTime": "2026-01-01T00:00:00+00:00",
         "endTime": "2026-02-01T00:00:00+00:00",

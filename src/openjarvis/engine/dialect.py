@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from openjarvis.engine.messages import REASONING_FIELDS
+from openjarvis.engine.pictures import unshown
 
 logger = logging.getLogger("openjarvis.engine")
 
@@ -51,6 +52,30 @@ def _without_reasoning(body: Body) -> Body:
     return {**body, "messages": messages}
 
 
+def _has_images(body: Body) -> bool:
+    return any(_is_picture(message) for message in body.get("messages", ()))
+
+
+def _is_picture(message: Body) -> bool:
+    content = message["content"]
+    return isinstance(content, list) and any(part["type"] == "image_url" for part in content)
+
+
+def _without_images(body: Body) -> Body:
+    messages = [
+        {**message, "content": "\n".join(map(_told, message["content"]))}
+        if _is_picture(message)
+        else message
+        for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+def _told(part: Body) -> str:
+    said: str = part.get("text") or unshown("an image", "this model takes none")
+    return said
+
+
 QUIRKS = (
     Quirk(
         "stream_options",
@@ -73,6 +98,12 @@ QUIRKS = (
         ),
         lambda body: "temperature" in body,
         _without("temperature"),
+    ),
+    Quirk(
+        "images",
+        re.compile(r"\bimages?\b|image_url|multi-?modal|\bvision\b", re.IGNORECASE),
+        _has_images,
+        _without_images,
     ),
     Quirk("reasoning", re.compile("|".join(REASONING_FIELDS)), _has_reasoning, _without_reasoning),
 )

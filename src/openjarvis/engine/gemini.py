@@ -16,7 +16,8 @@ from openjarvis.engine.messages import used_ids
 from openjarvis.engine.settings import GEMINI_URL
 from openjarvis.toolkit.provider import ProviderTool
 
-_NEVER_MIXES = ("gemini-1", "gemini-2")
+_OLDER = ("gemini-1", "gemini-2")
+"""Families that take either kind of tools, and no images within a result."""
 _MIXES_WITH_FLAG = ("gemini-3",)
 
 
@@ -56,14 +57,17 @@ class GeminiEngine(CloudEngine):
         provider_tools: Sequence[ProviderTool] = (),
         **kw: Any,
     ) -> Exchange:
-        system, contents = to_contents(messages, self._server)
+        family = _family(model)
+        system, contents = to_contents(
+            messages, self._server, sees_in_results=not family.startswith(_OLDER)
+        )
         config = {
             **kw,
             "systemInstruction": system or None,
             "temperature": temperature,
             "maxOutputTokens": max_tokens,
             "tools": _offered(tools or (), provider_tools) or None,
-            "toolConfig": _mixing(model, bool(tools), provider_tools),
+            "toolConfig": _mixing(family, bool(tools), provider_tools),
         }
         config = {name: value for name, value in config.items() if value is not None}
         names = names_by(NAMES_IN_ANSWERS, provider_tools)
@@ -81,14 +85,17 @@ def _offered(
     ]
 
 
+def _family(model: str) -> str:
+    return model.removeprefix("models/")
+
+
 def _mixing(
-    model: str, has_own: bool, provider_tools: Sequence[ProviderTool]
+    family: str, has_own: bool, provider_tools: Sequence[ProviderTool]
 ) -> dict[str, Any] | None:
     """Return the tool configuration that own tools beside Google's need, if they need one."""
     if not has_own or not provider_tools:
         return None
-    family = model.removeprefix("models/")
-    if family.startswith(_NEVER_MIXES):
+    if family.startswith(_OLDER):
         names = ", ".join(tool.name for tool in provider_tools)
         raise invalid_request(
             f"{family} takes either tools that Google runs ({names}) or your own, not both in one "

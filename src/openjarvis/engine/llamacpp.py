@@ -22,6 +22,7 @@ from openjarvis.engine.gguf import Gguf, read_head
 from openjarvis.engine.llamacpp_client import LlamaCppClient
 from openjarvis.engine.messages import to_chat, used_ids
 from openjarvis.engine.openai import ChatReading
+from openjarvis.engine.pictures import in_text
 from openjarvis.engine.settings import EngineSettings
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_protocol import in_words
@@ -101,6 +102,7 @@ class LlamaCppEngine(AdapterEngine):
         tool_choice: str = "auto",
         **kw: Any,
     ) -> Exchange:
+        messages = in_text(messages)
         offered = tools if tools and tool_choice != "none" else []
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
         must_call = tool_choice == "required"

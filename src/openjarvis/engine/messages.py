@@ -15,6 +15,7 @@ from openjarvis.core import strict_json
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.text_calls import find_text_calls
 from openjarvis.engine.wire import count, kept_parts, mapping, text
 from openjarvis.engine.written_calls import Offered
@@ -28,8 +29,21 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def to_chat(messages: Iterable[Message], *, server: Server) -> list[dict[str, Any]]:
-    """Return `messages` as the `messages` of a chat completion that `server` is asked for."""
-    return [_chat_message(message, server) for message in messages]
+    """Return `messages` as the `messages` of a chat completion that `server` is asked for.
+
+    Images of results follow in a user's message, as a tool's holds text only.
+    """
+    chat: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
+    for message, images in pictured(messages):
+        if shown and message.role is not Role.TOOL:
+            chat.append({"role": "user", "content": shown})
+            shown = []
+        chat.append(_chat_message(message, server))
+        if images:
+            shown.append({"type": "text", "text": f"Shown by {message.name or 'a tool'}:"})
+            shown += ({"type": "image_url", "image_url": {"url": image.url}} for image in images)
+    return [*chat, {"role": "user", "content": shown}] if shown else chat
 
 
 def _chat_message(message: Message, server: Server) -> dict[str, Any]:

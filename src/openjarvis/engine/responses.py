@@ -7,6 +7,7 @@ Reasoning (encrypted) and the items of tools that OpenAI ran travel in
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role
 from openjarvis.engine.adapter import Client, Reading
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
@@ -20,6 +21,7 @@ from openjarvis.engine.messages import (
     used_ids,
 )
 from openjarvis.engine.openai_tools import NAMES_IN_ANSWERS
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 from openjarvis.toolkit.provider import ProviderTool
@@ -38,13 +40,23 @@ Items = list[dict[str, Any]]
 
 def to_input(messages: Iterable[Message], server: Server) -> Items:
     """Return `messages` as the input of a request."""
-    return [item for message in messages for item in _items(message, server)]
+    given: Items = []
+    for message, images in pictured(messages):
+        is_result = message.role is Role.TOOL
+        given += [_result(message, images)] if is_result else _items(message, server)
+    return given
+
+
+def _result(message: Message, images: Sequence[Image]) -> dict[str, Any]:
+    output: str | Items = message.text
+    if images:
+        said = [{"type": "input_text", "text": message.text}] if message.text else []
+        output = [*said, *({"type": "input_image", "image_url": one.url} for one in images)]
+    call_id = message.tool_call_id or ""
+    return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
 def _items(message: Message, server: Server) -> Items:
-    if message.role is Role.TOOL:
-        call_id = message.tool_call_id or ""
-        return [{"type": "function_call_output", "call_id": call_id, "output": message.text}]
     calls = [
         {
             "type": "function_call",

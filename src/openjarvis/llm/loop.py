@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from openjarvis.core.events import EventType
+from openjarvis.core.images import PARTS, image_parts
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
@@ -127,6 +128,7 @@ class Conversation:
         """Add the results of the calls that `take_reply` returned, in their order."""
         for call, done in zip(self._open, performed, strict=True):
             self._answer(call, done.record)
+            self._show_images(done)
             self.results.append(done.result)
         self._open = []
 
@@ -191,6 +193,14 @@ class Conversation:
                 Role.TOOL, record.output, name=call.name, tool_call_id=call.id, metadata=metadata
             )
         )
+
+    def _show_images(self, done: Performed) -> None:
+        """Keep the images of a result beside its text, for an engine that can show them."""
+        answer = self.messages[-1]
+        if answer.role is Role.TOOL and done.record.outcome is Outcome.RAN:
+            images = image_parts(done.result.metadata)
+            if images:
+                answer.metadata[PARTS] = images
 
     def _leave_open(self, why: str) -> None:
         for call in self._open:
