@@ -24,7 +24,7 @@ _PLAIN = frozenset({"text", "tool_use"})
 _REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    "pause_turn": "length",
+    "pause_turn": "pause",
     "refusal": "content_filter",
 }
 _COMBINATIONS = ("anyOf", "oneOf", "allOf")
@@ -182,6 +182,8 @@ class AnthropicReading(Reading):
         blocks = [self._finished(index, block) for index, block in sorted(self._blocks.items())]
         calls = [self._call(block) for block in blocks if block.get("type") == "tool_use"]
         reason = _REASONS.get(text(self._stop_reason))
+        if reason == "pause" and calls:
+            reason = None  # what it waits for is their results
         reply = Reply(
             content=self._text(),
             usage=_usage(self._usage),

@@ -22,6 +22,8 @@ NOT_RUN = "Not run: the steps of this run were used up."
 PROVIDER_PREFIX = "provider:"
 """What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
+MOST_PAUSES = 8
+"""How often a turn that its provider interrupts goes on, in a run without steps of its own."""
 OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
 """The engine's keywords that are about tools."""
 
@@ -56,6 +58,7 @@ class Conversation:
             spending=Spending(request.limits, str(getattr(request.engine, "prices_of", ""))),
         )
         self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
+        self._begun = ""  # what an interrupted turn has said so far
         self.results: list[ToolResult] = []
         self._open: list[ToolCall] = []
         self._sources: dict[str, Source] = {}
@@ -72,11 +75,12 @@ class Conversation:
         """
         turn = self._read(reply)
         if self._is_last:
-            turn = turn._replace(calls=[], correction="")
+            turn = turn._replace(calls=[], correction="", is_paused=False)
         response = self._response
         response.steps += not self._is_last
         self.run.step = response.steps
-        response.text, response.finish_reason = turn.text, turn.finish_reason
+        response.text, response.finish_reason = self._begun + turn.text, turn.finish_reason
+        self._begun = response.text if turn.is_paused else ""
         response.model = turn.model or response.model
         for kind, tokens in turn.usage.items():
             response.usage[kind] = response.usage.get(kind, 0) + tokens
@@ -93,6 +97,10 @@ class Conversation:
     def _next_calls(self, turn: Turn) -> Sequence[ToolCall]:
         """Return the calls of a turn that are to be run now."""
         most = self.request.max_steps
+        if turn.is_paused:
+            may_go_on = self._response.steps < (MOST_PAUSES if most is None else most)
+            self.has_ended = not may_go_on or bool(self._response.spending.why_to_stop())
+            return ()
         if not turn.wants_more:
             self.has_ended = True
             return ()
@@ -147,7 +155,7 @@ class Conversation:
                 self._answer(call, record)
         self._open = []
         if partial:
-            self._response.text = partial
+            self._response.text = self._begun + partial
             self.messages.append(Message(Role.ASSISTANT, partial))
         return self.response()
 
@@ -217,13 +225,23 @@ class Conversation:
 
     def _note_provider_call(self, made: ProviderCall) -> None:
         """Record a call that the provider made and answered on its own side."""
-        name, output = f"{PROVIDER_PREFIX}{made['name']}", made["output"]
+        output = made["output"]
+        if not made["name"]:
+            self._complete_provider_call(made["id"], output)
+            return
+        name = f"{PROVIDER_PREFIX}{made['name']}"
         step = self._response.steps
         record = CallRecord(
             made["id"], name, made["arguments"], output=output, outcome=Outcome.RAN, step=step
         )
         self._response.tool_calls.append(record)
         self.results.append(ToolResult(name, output))
+
+    def _complete_provider_call(self, call_id: str, output: str) -> None:
+        """Add to a call of an earlier turn what it gave."""
+        for record, result in zip(self._response.tool_calls, self.results, strict=True):
+            if record.call_id == call_id and record.name.startswith(PROVIDER_PREFIX):
+                record.output = result.content = output
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self.request.bus is not None:
