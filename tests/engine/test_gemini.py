@@ -36,6 +36,14 @@ def serve(opened: Opened) -> Serve:
     return partial(opened, GeminiEngine)
 
 
+def reply_whole(engine: GeminiEngine) -> Any:
+    return engine.generate(ASK, model="m")
+
+
+def reply_streamed(engine: GeminiEngine) -> Any:
+    return list(engine.chunks(ASK, model="m"))[-1].reply
+
+
 @pytest.mark.parametrize("is_streamed", [False, True])
 def test_signatures_go_back_unchanged_with_their_calls(serve: Serve, is_streamed: bool) -> None:
     thought = {"text": "Hm.", "thought": True}
@@ -207,13 +215,26 @@ def test_a_safety_stop_is_content_that_was_filtered(serve: Serve, body: Any) -> 
     assert response.text == ""
 
 
-def test_a_call_that_gemini_could_not_read_may_be_asked_for_again(serve: Serve) -> None:
-    _, engine = serve(google.whole(reason="MALFORMED_FUNCTION_CALL"))
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("MALFORMED_FUNCTION_CALL", "its model wrote a tool call that is none"),
+        ("UNEXPECTED_TOOL_CALL", "its model called a tool where none was offered"),
+        ("TOO_MANY_TOOL_CALLS", "its model called tools again and again"),
+    ],
+)
+@pytest.mark.parametrize("ask", [reply_whole, reply_streamed])
+def test_a_call_that_gemini_could_not_read_may_be_asked_for_again(
+    serve: Serve, reason: str, why: str, ask: Any
+) -> None:
+    broken = google.content({"text": "I "}, reason=reason)
+    _, engine = serve(google.stream([broken]) if ask is reply_streamed else answer(broken))
 
-    with pytest.raises(llm.LLMError, match="MALFORMED_FUNCTION_CALL") as failed:
-        engine.generate(ASK, model="m")
+    with pytest.raises(llm.LLMError, match=f"{why} \\({reason}\\). The same request") as failed:
+        ask(engine)
 
     assert failed.value.code == "LLM_UNAVAILABLE"
+    assert failed.value.retryable
 
 
 def test_too_many_requests_tell_when_to_come_back(serve: Serve) -> None:

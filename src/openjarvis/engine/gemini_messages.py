@@ -22,9 +22,27 @@ from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 
 METADATA_KEY = "gemini"
 _FILTERED = frozenset(
-    ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+    [
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    ]
 )
-_MALFORMED = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
+_MALFORMED = {
+    "MALFORMED_FUNCTION_CALL": "its model wrote a tool call that is none",
+    "MALFORMED_RESPONSE": "its model wrote an answer that is none",
+    "UNEXPECTED_TOOL_CALL": "its model called a tool where none was offered",
+    "TOO_MANY_TOOL_CALLS": "its model called tools again and again",
+    "MISSING_THOUGHT_SIGNATURE": "a signature is missing in the history",
+}
+"""Reasons why there is no answer, in words."""
 
 IMAGE_KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
 """What Gemini can see."""
@@ -209,8 +227,10 @@ class GeminiReading(Reading):
                 f"{self._server.name} broke off in the middle of its reply.", status=502
             )
         if self._reason in _MALFORMED:
+            # Google explains more in `finishMessage`, which its client library leaves out.
             raise unavailable(
-                f"{self._server.name} could not read what its own model wrote ({self._reason}).",
+                f"{self._server.name} gave no answer: {_MALFORMED[self._reason]} ({self._reason}). "
+                "The same request may succeed when it is made again.",
                 status=502,
             )
         calls = [self._call(part["functionCall"]) for part in self._parts if "functionCall" in part]
