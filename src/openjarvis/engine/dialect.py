@@ -52,6 +52,27 @@ def _without_reasoning(body: Body) -> Body:
     return {**body, "messages": messages}
 
 
+def _is_strict(body: Body) -> bool:
+    return any(_function(tool).get("strict") for tool in body.get("tools", ()))
+
+
+def _without_strictness(body: Body) -> Body:
+    tools = [_loose(tool) for tool in body["tools"]]
+    return {**body, "tools": tools}
+
+
+def _loose(tool: Body) -> Body:
+    """Return a tool whose function is not strict; here and on the Responses interface."""
+    if "function" in tool:
+        return {**tool, "function": _without("strict")(tool["function"])}
+    return {**tool, "strict": False} if "strict" in tool else tool
+
+
+def _function(tool: Body) -> Body:
+    found: Body = tool.get("function", tool)
+    return found
+
+
 def _has_images(body: Body) -> bool:
     return any(_is_picture(message) for message in body.get("messages", ()))
 
@@ -104,6 +125,12 @@ QUIRKS = (
         re.compile(r"\bimages?\b|image_url|multi-?modal|\bvision\b", re.IGNORECASE),
         _has_images,
         _without_images,
+    ),
+    Quirk(
+        "strict",
+        re.compile(r"\bstrict\b|schema for function", re.IGNORECASE),
+        _is_strict,
+        _without_strictness,
     ),
     Quirk("reasoning", re.compile("|".join(REASONING_FIELDS)), _has_reasoning, _without_reasoning),
 )

@@ -101,11 +101,11 @@ def responses_exchange(
     model: str,
     temperature: float | None = 0.7,
     max_tokens: int | None = 1024,
-    tools: list[dict[str, Any]] | None = None,
+    tools: list[dict[str, Any]],
     **kw: Any,
 ) -> ResponsesExchange:
     """Return the request; nothing is stored at OpenAI."""
-    own = [{"type": "function", "strict": False, **tool["function"]} for tool in tools or ()]
+    own = [{"type": "function", "strict": False, **tool["function"]} for tool in tools]
     body = {
         "store": False,
         "include": _INCLUDED,
