@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from conformance import Turn
+from engine.conformance import Turn
 from openai_server import Answer, answer, streamed
 
 USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
@@ -34,7 +34,7 @@ def stream(pieces: Iterable[dict[str, Any]], **options: Any) -> Answer:
 def say(turn: Turn, *, is_streamed: bool) -> Answer:
     """Return a turn as the server would say it."""
     calls = [
-        {"functionCall": {"name": name, "args": json.loads(written)}}
+        {"functionCall": {"name": name, "args": json.loads(written or "{}")}}
         for name, written in turn.calls
     ]
     reason = _REASONS[turn.finish]

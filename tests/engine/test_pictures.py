@@ -12,7 +12,7 @@ import anthropic_server
 import gemini_server
 import ollama_server
 import openai_server
-from conformance import Turn
+from engine.conformance import Turn
 from openai_server import Answer, Opened
 from openjarvis import llm
 from openjarvis.config import McpServerConfig
