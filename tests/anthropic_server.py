@@ -82,7 +82,8 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
 
 def say(turn: Turn, *, is_streamed: bool) -> Answer:
     """Return a turn as the server would say it."""
-    reason = "tool_use" if turn.calls else _REASONS[turn.finish]
+    made_calls = turn.calls and turn.finish == "stop"
+    reason = "tool_use" if made_calls else _REASONS[turn.finish]
     if is_streamed:
         return stream(events(*_blocks(turn), stop_reason=reason), piece=7)
     return message(*_blocks(turn), stop_reason=reason)

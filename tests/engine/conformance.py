@@ -176,6 +176,18 @@ SCENARIOS = {
         ("city",),
     ),
     "cut off": Scenario((Turn("No ra", finish="length"),), "No ra", finish=llm.FinishReason.LENGTH),
+    "cut off in a call": Scenario(
+        (Turn(calls=(("now", "{}"),), finish="length"), Turn("Noon.")),
+        "Noon.",
+        (Record("now", None, "not_run"),),
+        ("cut off at max_tokens",),
+    ),
+    "cut off in the last of two calls": Scenario(
+        (Turn(calls=(("weather", _OSLO), ("now", "{}")), finish="length"), Turn("Dry.")),
+        "Dry.",
+        (_RAN, Record("now", None, "not_run")),
+        (_DRY, "cut off at max_tokens"),
+    ),
     "filtered": Scenario((Turn(finish="filtered"),), "", finish=llm.FinishReason.CONTENT_FILTER),
     "the steps used up": Scenario(
         (Turn(calls=(("now", "{}"),)), Turn(calls=(("weather", _OSLO),))),

@@ -16,7 +16,7 @@ from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
 from openjarvis.engine.pictures import pictured
-from openjarvis.engine.text_calls import find_text_calls
+from openjarvis.engine.text_calls import find_cut_calls, find_text_calls
 from openjarvis.engine.wire import count, kept_parts, mapping, text
 from openjarvis.engine.written_calls import Offered
 
@@ -145,11 +145,16 @@ def finish_reason(given: Any, *, has_calls: bool) -> str:
 
 
 def take_printed_calls(reply: Reply, offered: Offered) -> None:
-    """Turn the calls that a model printed at the end of its text into calls of the reply."""
-    found = find_text_calls(reply["content"], offered)
+    """Turn the calls that a model printed at the end of its text into calls of the reply.
+
+    A reply that was cut off stays one: its last call may be half a call.
+    """
+    is_cut = reply["finish_reason"] == "length"
+    find = find_cut_calls if is_cut else find_text_calls
+    found = find(reply["content"], offered)
     if found is not None:
         reply["content"] = found.text
-        reply["finish_reason"] = "tool_calls"
+        reply["finish_reason"] = "length" if is_cut else "tool_calls"
         reply["tool_calls"] = [
             ReplyCall(id=new_call_id(), name=call.name, arguments=call.arguments)
             for call in found.calls

@@ -142,7 +142,7 @@ class OllamaReading(Reading):
         if thinking:
             kept = {"server": self._server.name, "thinking": thinking}
             reply["metadata"] = {METADATA_KEY: kept}
-        if reply["finish_reason"] == "stop" and self._offered:
+        if reply["finish_reason"] in ("stop", "length") and not calls:
             take_printed_calls(reply, self._offered)
         return reply
 

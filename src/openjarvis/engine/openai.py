@@ -179,7 +179,6 @@ class ChatReading(Reading):
         reply = reply_of(
             completion, model=self._model, server=self._server, taken_ids=self._taken_ids
         )
-        # A text that was cut off ("length") holds no call, even if it seems whole.
-        if reply["finish_reason"] == "stop" and self._offered:
+        if reply["finish_reason"] in ("stop", "length") and "tool_calls" not in reply:
             take_printed_calls(reply, self._offered)
         return reply

@@ -22,6 +22,10 @@ NOT_RUN = "Not run: the steps of this run were used up."
 PROVIDER_PREFIX = "provider:"
 """What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
+CUT_OFF = (
+    "Not run: the reply was cut off at max_tokens before this call was known to be whole. Write it "
+    "again, shorter."
+)
 MOST_PAUSES = 8
 """How often a turn that its provider interrupts goes on, in a run without steps of its own."""
 OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
@@ -125,7 +129,12 @@ class Conversation:
             return ()
         if turn.correction:
             self._tell(turn.correction)
-        return turn.calls
+        if turn.finish_reason is not FinishReason.LENGTH:
+            return turn.calls
+        # What was cut off may look whole: no arguments yet read as none.
+        if len(turn.calls) == 1:
+            self.take_results(())
+        return turn.calls[:-1]
 
     def _begin_last_turn(self) -> None:
         self._is_last = True
@@ -134,11 +143,12 @@ class Conversation:
 
     def take_results(self, performed: Sequence[Performed]) -> None:
         """Add the results of the calls that `take_reply` returned, in their order."""
-        for call, done in zip(self._open, performed, strict=True):
+        for call, done in zip(self._open, performed, strict=False):
             self._answer(call, done.record)
             self._show_images(done)
             self.results.append(done.result)
-        self._open = []
+        self._open = self._open[len(performed) :]
+        self._leave_open(CUT_OFF)
 
     def interrupt(self, partial: str = "") -> Response:
         """Close a run that was broken off, and return what it had gathered.
