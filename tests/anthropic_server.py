@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from conformance import Turn
+from engine.conformance import Turn
 from openai_server import Answer, answer, streamed
 
 USAGE = {"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 2}
@@ -75,14 +75,15 @@ def stream(told: Iterable[dict[str, Any]], **options: Any) -> Answer:
 def _blocks(turn: Turn) -> list[dict[str, Any]]:
     said = [{"type": "text", "text": turn.text}] if turn.text else []
     return said + [
-        {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": json.loads(written)}
-        for number, (name, written) in enumerate(turn.calls)
+        {"type": "tool_use", "id": f"toolu_{at}", "name": name, "input": json.loads(given or "{}")}
+        for at, (name, given) in enumerate(turn.calls)
     ]
 
 
 def say(turn: Turn, *, is_streamed: bool) -> Answer:
     """Return a turn as the server would say it."""
-    reason = "tool_use" if turn.calls else _REASONS[turn.finish]
+    made_calls = turn.calls and turn.finish == "stop"
+    reason = "tool_use" if made_calls else _REASONS[turn.finish]
     if is_streamed:
         return stream(events(*_blocks(turn), stop_reason=reason), piece=7)
     return message(*_blocks(turn), stop_reason=reason)

@@ -1,10 +1,11 @@
 """Answers in the documented wire format of Gemini's `generateContent`, for the loopback server."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from conformance import Turn
+from engine.conformance import Turn
 from openai_server import Answer, answer, streamed
 
 USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
@@ -33,7 +34,7 @@ def stream(pieces: Iterable[dict[str, Any]], **options: Any) -> Answer:
 def say(turn: Turn, *, is_streamed: bool) -> Answer:
     """Return a turn as the server would say it."""
     calls = [
-        {"functionCall": {"name": name, "args": json.loads(written)}}
+        {"functionCall": {"name": name, "args": json.loads(written or "{}")}}
         for name, written in turn.calls
     ]
     reason = _REASONS[turn.finish]
@@ -48,3 +49,15 @@ def refusal(status: int, said: str, *details: dict[str, Any]) -> Answer:
     error = {"code": status, "message": said, "status": "TEST", "details": list(details)}
     data = json.dumps({"error": error}).encode()
     return lambda exchange: exchange.reply(data, status=status)
+
+
+def camel(value: Any) -> Any:
+    """Return JSON with the names that Google documents; its client writes some the other way."""
+    if isinstance(value, list):
+        return [camel(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub(r"_([a-z])", lambda matched: matched[1].upper(), name): camel(entry)
+        for name, entry in value.items()
+    }

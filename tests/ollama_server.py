@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from conformance import Turn
+from engine.conformance import Turn
 from openai_server import Answer, answer, streamed
 
 COUNTS = {"prompt_eval_count": 7, "eval_count": 3}
@@ -36,7 +36,7 @@ def shown(*capabilities: str, context: int = 32_768) -> Answer:
 def say(turn: Turn, *, is_streamed: bool) -> Answer:
     """Return a turn as the server would say it."""
     calls = [
-        {"function": {"name": name, "arguments": json.loads(written)}}
+        {"function": {"name": name, "arguments": json.loads(written or "{}")}}
         for name, written in turn.calls
     ]
     made = {"tool_calls": calls} if calls else {}

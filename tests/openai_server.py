@@ -128,6 +128,9 @@ class OpenAIServer:
         self._http.server_close()
 
 
+Opened = Callable[..., tuple[OpenAIServer, Any]]
+"""What the fixture `opened` gives: starts a server, and an engine of a kind that asks it."""
+
 # Answers
 
 

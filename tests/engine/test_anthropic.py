@@ -1,16 +1,18 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import anthropic_server as claude
-from openai_server import Answer, OpenAIServer, endless, soon
+from openai_server import Answer, OpenAIServer, Opened, endless, soon
 from openjarvis import llm
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import anthropic_tools
 from openjarvis.engine.anthropic import AnthropicEngine
 from openjarvis.engine.settings import EngineSettings
+from openjarvis.llm.loop import MOST_PAUSES
 
 Serve = Callable[..., tuple[OpenAIServer, AnthropicEngine]]
 ASK = [Message(Role.USER, "Rain?")]
@@ -35,6 +37,8 @@ FOUND = {
         }
     ],
 }
+SEARCH_AGAIN = {**SEARCH, "id": "srvtoolu_2"}
+FOUND_AGAIN = {**FOUND, "tool_use_id": "srvtoolu_2"}
 CITED = {
     "type": "text",
     "text": "No rain.",
@@ -57,20 +61,8 @@ def now() -> str:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
-
-    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, AnthropicEngine]:
-        server = OpenAIServer(*answers).__enter__()
-        url = server.base_url.removesuffix("/v1")
-        engine = AnthropicEngine(url, "test-key-123456", timeout=10.0, **options)
-        opened.append((server, engine))
-        return server, engine
-
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+def serve(opened: Opened) -> Serve:
+    return partial(opened, AnthropicEngine)
 
 
 def said(*blocks: dict[str, Any], stop_reason: str, is_streamed: bool) -> Answer:
@@ -83,6 +75,16 @@ def reply_of(engine: AnthropicEngine, *, is_streamed: bool, **request: Any) -> A
     if is_streamed:
         return list(engine.chunks(ASK, model="m", **request))[-1].reply
     return engine.generate(ASK, model="m", **request)
+
+
+def asked(
+    engine: AnthropicEngine, *, is_streamed: bool, **request: Any
+) -> tuple[str, llm.Response]:
+    if not is_streamed:
+        response = llm.generate(engine=engine, model="m", messages=ASK, **request)
+        return response.text, response
+    with llm.stream(engine=engine, model="m", messages=ASK, **request) as run:
+        return "".join(run), run.response
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
@@ -188,6 +190,63 @@ def test_a_search_by_the_provider_is_told_with_query_and_sources(
     }
     llm.generate(engine=engine, model="m", messages=[*response.messages, llm.user("Sure?")])
     assert server.bodies[1]["messages"][1]["content"] == [SEARCH, FOUND, CITED]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_turn_that_is_paused_goes_on_where_it_stood(serve: Serve, is_streamed: bool) -> None:
+    begun = {"type": "text", "text": "I look. "}
+    server, engine = serve(
+        said(begun, SEARCH, FOUND, stop_reason="pause_turn", is_streamed=is_streamed),
+        said(SEARCH_AGAIN, stop_reason="pause_turn", is_streamed=is_streamed),
+        said(FOUND_AGAIN, CITED, stop_reason="end_turn", is_streamed=is_streamed),
+    )
+
+    heard, response = asked(engine, is_streamed=is_streamed, tools=[anthropic_tools.web_search()])
+
+    assert heard == response.text == "I look. No rain."
+    assert response.finish_reason is llm.FinishReason.STOP
+    assert response.steps == 3
+    assert response.usage["completion_tokens"] == 9
+    assert [one.output for one in response.tool_calls] == ["https://yr.no", "https://yr.no"]
+    assert server.bodies[1]["messages"][1:] == [
+        {"role": "assistant", "content": [begun, SEARCH, FOUND]}
+    ]
+    assert server.bodies[2]["messages"][1:] == [
+        {"role": "assistant", "content": [begun, SEARCH, FOUND, SEARCH_AGAIN]}
+    ]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize(
+    ("limit", "turns"),
+    [({"max_steps": 2}, 2), ({"max_tokens_total": 5}, 1), ({}, MOST_PAUSES)],
+)
+def test_a_turn_is_not_paused_without_end(
+    serve: Serve, limit: dict[str, int], turns: int, is_streamed: bool
+) -> None:
+    paused = said(SEARCH, FOUND, stop_reason="pause_turn", is_streamed=is_streamed)
+    server, engine = serve(*[paused] * 20)
+
+    _, response = asked(
+        engine, is_streamed=is_streamed, tools=[anthropic_tools.web_search()], **limit
+    )
+
+    assert len(server.bodies) == response.steps == turns
+    assert response.finish_reason is llm.FinishReason.LENGTH
+
+
+def test_own_calls_of_a_paused_turn_are_answered_first(serve: Serve) -> None:
+    server, engine = serve(
+        claude.message(SEARCH, FOUND, USE, stop_reason="pause_turn"),
+        claude.message(CITED),
+    )
+
+    _, response = asked(
+        engine, is_streamed=False, tools=[now, anthropic_tools.web_search()], max_steps=3
+    )
+
+    assert response.text == "No rain."
+    assert server.bodies[1]["messages"][-1]["content"][0]["content"] == "noon"
 
 
 def test_cached_tokens_are_part_of_the_prompt(serve: Serve) -> None:

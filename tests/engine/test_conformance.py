@@ -1,4 +1,4 @@
-"""The same scenarios on every engine: what a loop sees must not depend on who answers."""
+"""Every engine through the loop, against a server that speaks its provider's wire format."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,197 +7,298 @@ from typing import Any
 
 import pytest
 
-import openai_server as served
-from openai_server import Answer, call, completion, delta, fragment, stream
-from openjarvis.core.errors import LLMError, LLMErrorCode
-from openjarvis.core.types import Message, Role, ToolCall
-from openjarvis.engine.base import InferenceEngine, Reply, StreamChunk
-from openjarvis.engine.scripted import ScriptedEngine, Turn, calls, calls_raw, says
+import anthropic_server
+import gemini_server
+import ollama_server
+import openai_server
+from engine import conformance
+from engine.conformance import SCENARIOS, WAYS, Turn, Way, check, check_calls, scripted
+from gguf_model import model_path
+from llamacpp_runner import Runner
+from openai_server import Answer, OpenAIServer, Opened, call, completion, delta, fragment
+from openjarvis import llm
+from openjarvis.engine.anthropic import AnthropicEngine
+from openjarvis.engine.base import InferenceEngine, StreamChunk
+from openjarvis.engine.gemini import GeminiEngine
+from openjarvis.engine.llamacpp import LlamaCppEngine
+from openjarvis.engine.offline.engine import OfflineEngine
+from openjarvis.engine.ollama import OllamaEngine
+from openjarvis.engine.openai import OpenAIEngine
+from openjarvis.testing import ScriptedEngine
 
-TOOLS = [
-    {"type": "function", "function": {"name": name, "description": "…", "parameters": {}}}
-    for name in ("weather", "now")
-]
-HISTORY = [
-    Message(Role.SYSTEM, "Be brief."),
-    Message(Role.USER, "Rain?"),
-    Message(Role.ASSISTANT, None, tool_calls=[ToolCall("c1", "now", "{}")]),
-    Message(Role.TOOL, "noon", name="now", tool_call_id="c1"),
-]
-OSLO, LONG = '{"city": "Oslo"}', "ฝนจะตก 🙂 " * 50
+
+def say_openai(turn: Turn, *, is_streamed: bool) -> Answer:
+    reason = {"stop": "stop", "length": "length", "filtered": "content_filter"}[turn.finish]
+    if not is_streamed:
+        calls = [call(name, text, call_id=f"c{at}") for at, (name, text) in enumerate(turn.calls)]
+        return completion(turn.text, tool_calls=calls or None, finish_reason=reason)
+    fragments = [
+        piece
+        for at, (name, text) in enumerate(turn.calls)
+        for piece in (
+            fragment("", index=at, call_id=f"c{at}", name=name),
+            *(fragment(letter, index=at) for letter in text),
+        )
+    ]
+    letters = [delta(content=letter) for letter in turn.text]
+    return openai_server.stream(*letters, *fragments, delta(reason), openai_server.USAGE, piece=7)
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """What the model does, as a script has it and as a server sends it, whole and streamed."""
+class Spoken:
+    """An engine, and how its server says turns and refusals."""
 
-    turn: Turn
-    whole: Answer
-    streamed: Answer
-    text: str
-    calls: list[tuple[str, str]]
-    finish_reason: str
+    engine: Callable[..., InferenceEngine]
+    say: Callable[..., Answer]
+    refusal: Callable[..., Answer]
+    path: str = ""
+    first: tuple[Answer, ...] = ()
+    """What the server says before the first turn."""
+    never: frozenset[str] = frozenset()
+    """The scenarios that its wire format cannot hold."""
 
 
-SCENARIOS = {
-    "says": Scenario(
-        says("No rain."),
-        completion("No rain."),
-        stream(delta(content="No "), delta(content="rain."), delta("stop")),
-        "No rain.",
-        [],
-        "stop",
+OBJECTS_ONLY = frozenset({"arguments that are no JSON"})
+"""What cannot be where arguments come as an object."""
+SPOKEN = {
+    "openai": Spoken(OpenAIEngine, say_openai, openai_server.refusal, "/v1"),
+    "anthropic": Spoken(
+        AnthropicEngine, anthropic_server.say, anthropic_server.refusal, never=OBJECTS_ONLY
     ),
-    "says much, in other scripts": Scenario(
-        says(LONG),
-        completion(LONG),
-        stream(*(delta(content=letter) for letter in LONG), delta("stop"), piece=7),
-        LONG,
-        [],
-        "stop",
-    ),
-    "says nothing": Scenario(says(""), completion(None), stream(delta("stop")), "", [], "stop"),
-    "calls": Scenario(
-        calls("weather", city="Oslo"),
-        completion(tool_calls=[call("weather", OSLO)], finish_reason="tool_calls"),
-        stream(
-            fragment("", call_id="a", name="weather"),
-            *(fragment(letter) for letter in OSLO),
-            delta("tool_calls"),
-            piece=1,
-        ),
-        "",
-        [("weather", OSLO)],
-        "tool_calls",
-    ),
-    "says and calls twice": Scenario(
-        [says("Wait."), calls("weather", city="Oslo"), calls("now")],
-        completion("Wait.", tool_calls=[call("weather", OSLO), call("now", "{}", call_id="b")]),
-        stream(
-            delta(content="Wait."),
-            fragment(OSLO, call_id="a", name="weather"),
-            fragment("{}", index=1, call_id="b", name="now"),
-            delta("stop"),
-        ),
-        "Wait.",
-        [("weather", OSLO), ("now", "{}")],
-        "tool_calls",
-    ),
-    "calls with arguments that are no JSON": Scenario(
-        calls_raw("weather", "{city: Oslo"),
-        completion(tool_calls=[call("weather", "{city: Oslo")]),
-        stream(fragment("{city: Oslo", call_id="a", name="weather"), delta("stop")),
-        "",
-        [("weather", "{city: Oslo")],
-        "tool_calls",
-    ),
-    "calls without a name": Scenario(
-        calls_raw("", "{}"),
-        completion(tool_calls=[call(None, "{}")]),
-        stream(fragment("{}", call_id="a"), delta("tool_calls")),
-        "",
-        [("", "{}")],
-        "tool_calls",
-    ),
-    "calls a tool that was not offered": Scenario(
-        calls("rm", path="/"),
-        completion(tool_calls=[call("rm", '{"path": "/"}')]),
-        stream(fragment('{"path": "/"}', name="rm"), delta("tool_calls")),
-        "",
-        [("rm", '{"path": "/"}')],
-        "tool_calls",
-    ),
-    "is cut off": Scenario(
-        says("No ra", finish_reason="length"),
-        completion("No ra", finish_reason="length"),
-        stream(delta(content="No ra"), delta("length")),
-        "No ra",
-        [],
-        "length",
-    ),
-    "is filtered": Scenario(
-        says("", finish_reason="content_filter"),
-        completion("", finish_reason="content_filter"),
-        stream(delta("content_filter")),
-        "",
-        [],
-        "content_filter",
+    "gemini": Spoken(GeminiEngine, gemini_server.say, gemini_server.refusal, never=OBJECTS_ONLY),
+    "ollama": Spoken(
+        OllamaEngine,
+        ollama_server.say,
+        ollama_server.refusal,
+        first=(ollama_server.shown("tools"),),
+        never=OBJECTS_ONLY | {"filtered"},
     ),
 }
+NEVER_PRINTED = {"arguments that are no JSON", "a call without a name", "an unknown tool"}
+"""What no grammar lets a model print, and is plain text where one does."""
+TEMPLATES = {"{{ messages }}{{ tools }}": set[str](), "{{ messages }}": NEVER_PRINTED}
+PLAYED_HERE = [
+    (template, name)
+    for template, never in TEMPLATES.items()
+    for name in SCENARIOS
+    if name not in never
+]
+PLAYED = [(key, name) for key in SPOKEN for name in SCENARIOS if name not in SPOKEN[key].never]
+
+ASK = [llm.user("Rain?")]
+
+Serve = Callable[..., tuple[OpenAIServer, InferenceEngine]]
+
+
+@pytest.fixture
+def serve(opened: Opened) -> Serve:
+    def start(key: str, *answers: Answer, **options: Any) -> tuple[OpenAIServer, InferenceEngine]:
+        one = SPOKEN[key]
+        return opened(one.engine, *one.first, *answers, path=one.path, **options)
+
+    return start
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("key", "name"), PLAYED)
+def test_the_loop_ends_the_same(serve: Serve, key: str, name: str, way: Way) -> None:
+    scenario = SCENARIOS[name]
+    is_streamed = way in (conformance.stream, conformance.astream)
+    turns = [SPOKEN[key].say(turn, is_streamed=is_streamed) for turn in scenario.turns]
+    server, engine = serve(key, *turns)
+
+    heard, response = way(engine, scenario)
+
+    check(scenario, heard, response)
+    assert response.engine == key
+    assert response.usage["completion_tokens"] == 3 * response.steps
+    check_told(scenario, server.bodies[-1])
+
+
+def check_told(scenario: conformance.Scenario, body: dict[str, Any]) -> None:
+    """Fail unless the last request held what the model must have been told."""
+    told = texts(body)
+    wanted = (*scenario.heard, "Be brief.", scenario.question)
+    assert [text for text in wanted if not any(text in one for one in told)] == []
+
+
+def texts(value: Any) -> list[str]:
+    """Return the texts in a request."""
+    if isinstance(value, str):
+        return [value]
+    entries = list(value.values()) if isinstance(value, dict) else value
+    return [text for entry in entries for text in texts(entry)] if isinstance(entries, list) else []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_script_ends_the_same(name: str, way: Way) -> None:
+    engine = scripted(SCENARIOS[name].turns)
+
+    heard, response = way(engine, SCENARIOS[name])
+
+    check(SCENARIOS[name], heard, response)
+    engine.assert_exhausted()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("template", "name"), PLAYED_HERE)
+def test_a_model_in_this_process_ends_the_same(template: str, name: str, way: Way) -> None:
+    scenario = SCENARIOS[name]
+    engine = LlamaCppEngine(model_path(), chat_template=template)
+    runner = engine._client._runner = Runner(scenario.turns, prints="tools" not in template)
+
+    heard, response = way(engine, scenario)
+
+    check(scenario, heard, response)
+    assert response.engine == "llamacpp"
+    assert response.usage["completion_tokens"] == 3 * response.steps
+    check_told(scenario, runner.bodies[-1])
+    engine.close()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if SCENARIOS[name].offline_text])
+def test_without_a_model_the_calls_are_the_same(name: str, way: Way) -> None:
+    scenario = SCENARIOS[name]
+
+    heard, response = way(OfflineEngine(), scenario)
+
+    check_calls(scenario, response)
+    assert scenario.offline_text in response.text
+    assert heard == response.text
+
+
+@pytest.mark.parametrize("way", [conformance.stream, conformance.astream])
+@pytest.mark.parametrize("key", SPOKEN)
+def test_a_stream_ends_with_the_whole_reply(serve: Serve, key: str, way: Way) -> None:
+    turn = Turn("Wait.", (("now", "{}"),))
+    _, engine = serve(key, SPOKEN[key].say(turn, is_streamed=True))
+
+    *pieces, last = streamed(engine, way)
+
+    assert [(piece.text, piece.reply) for piece in pieces] == [(letter, None) for letter in "Wait."]
+    assert last.text == ""
+    assert last.reply is not None
+    assert {"content", "usage", "model", "finish_reason", "tool_calls"} <= last.reply.keys()
+    assert (last.reply["content"], last.reply["finish_reason"]) == ("Wait.", "tool_calls")
+
+
+def streamed(engine: InferenceEngine, way: Way) -> list[StreamChunk]:
+    request = {"model": "m", "tools": [conformance.now.to_openai_function()]}
+
+    async def collect() -> list[StreamChunk]:
+        return [chunk async for chunk in engine.achunks(ASK, **request)]
+
+    return (
+        list(engine.chunks(ASK, **request)) if way is conformance.stream else asyncio.run(collect())
+    )
+
 
 FAILURES = {
-    "rejects": (400, LLMErrorCode.REQUEST_REJECTED),
-    "refuses the key": (401, LLMErrorCode.UNAUTHORIZED),
-    "is asked too often": (429, LLMErrorCode.RATE_LIMITED),
-    "fails": (503, LLMErrorCode.UNAVAILABLE),
+    400: "LLM_REQUEST_REJECTED",
+    401: "LLM_UNAUTHORIZED",
+    429: "LLM_RATE_LIMITED",
+    503: "LLM_UNAVAILABLE",
 }
 
-Serve = Callable[..., Any]
-Read = Callable[[InferenceEngine], tuple[str, Reply]]
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("key", SPOKEN)
+def test_a_refusal_reaches_the_caller(serve: Serve, key: str, status: int, way: Way) -> None:
+    server, engine = serve(key, SPOKEN[key].refusal(status, "because of this"), max_retries=0)
 
-def generate(engine: InferenceEngine) -> tuple[str, Reply]:
-    reply = engine.generate(HISTORY, model="m", tools=TOOLS)
-    return reply["content"], reply
+    with pytest.raises(llm.LLMError, match="because of this") as failed:
+        way(engine, SCENARIOS["no call"])
 
-
-def agenerate(engine: InferenceEngine) -> tuple[str, Reply]:
-    reply = asyncio.run(engine.agenerate(HISTORY, model="m", tools=TOOLS))
-    return reply["content"], reply
-
-
-def chunks(engine: InferenceEngine) -> tuple[str, Reply]:
-    return joined(list(engine.chunks(HISTORY, model="m", tools=TOOLS)))
-
-
-def achunks(engine: InferenceEngine) -> tuple[str, Reply]:
-    async def collect() -> list[StreamChunk]:
-        return [chunk async for chunk in engine.achunks(HISTORY, model="m", tools=TOOLS)]
-
-    return joined(asyncio.run(collect()))
-
-
-def joined(pieces: list[StreamChunk]) -> tuple[str, Reply]:
-    *texts, last = pieces
-    assert last.reply is not None
-    assert last.text == ""
-    assert all(piece.text and piece.reply is None for piece in texts)
-    return "".join(piece.text for piece in texts), last.reply
-
-
-@pytest.mark.parametrize("read", [generate, agenerate, chunks, achunks])
-@pytest.mark.parametrize("name", SCENARIOS)
-@pytest.mark.parametrize("engine_id", ["scripted", "openai"])
-def test_the_model(serve: Serve, engine_id: str, name: str, read: Read) -> None:
-    scenario = SCENARIOS[name]
-    answer = scenario.streamed if read in (chunks, achunks) else scenario.whole
-    engine = ScriptedEngine([scenario.turn]) if engine_id == "scripted" else serve(answer)[1]
-
-    text, reply = read(engine)
-
-    assert engine.engine_id == engine_id
-    assert text == reply["content"] == scenario.text
-    assert reply["finish_reason"] == scenario.finish_reason
-    made = reply.get("tool_calls", [])
-    assert [(entry["name"], entry["arguments"]) for entry in made] == scenario.calls
-    assert len({entry["id"] for entry in made} - {""}) == len(made)
-    assert ("tool_calls" in reply) == bool(scenario.calls)
-    assert {"content", "usage", "model", "finish_reason"} <= reply.keys()
-
-
-@pytest.mark.parametrize("read", [generate, agenerate, chunks, achunks])
-@pytest.mark.parametrize("name", FAILURES)
-@pytest.mark.parametrize("engine_id", ["scripted", "openai"])
-def test_the_provider(serve: Serve, engine_id: str, name: str, read: Read) -> None:
-    status, code = FAILURES[name]
-    if engine_id == "scripted":
-        engine = ScriptedEngine([LLMError(code, "because", status, retryable=status in (429, 503))])
-    else:
-        engine = serve(served.refusal(status, "because"), max_retries=0)[1]
-
-    with pytest.raises(LLMError, match="because") as failed:
-        read(engine)
-
-    assert failed.value.code is code
+    assert failed.value.code == FAILURES[status]
     assert failed.value.status == status
     assert failed.value.retryable is (status in (429, 503))
+    assert len(server.requests) == len(SPOKEN[key].first) + 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("status", FAILURES)
+def test_a_refusal_in_a_script_reaches_the_caller(status: int, way: Way) -> None:
+    refusal = llm.LLMError(FAILURES[status], "because of this", status, retryable=status >= 429)
+
+    with pytest.raises(llm.LLMError, match="because of this") as failed:
+        way(ScriptedEngine([refusal]), SCENARIOS["no call"])
+
+    assert failed.value is refusal
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_what_is_rejected_is_not_tried_again(serve: Serve, key: str) -> None:
+    server, engine = serve(key, SPOKEN[key].refusal(400, "no such thing"), max_retries=3)
+
+    with pytest.raises(llm.LLMError, match="no such thing"):
+        conformance.generate(engine, SCENARIOS["no call"])
+
+    assert len(server.requests) == len(SPOKEN[key].first) + 1
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_what_may_pass_is_tried_again(serve: Serve, key: str) -> None:
+    said = SPOKEN[key].say(Turn("No rain."), is_streamed=False)
+    server, engine = serve(key, SPOKEN[key].refusal(503, "overloaded"), said, max_retries=1)
+
+    heard, _ = conformance.generate(engine, SCENARIOS["no call"])
+
+    assert heard == "No rain."
+    assert len(server.requests) == len(SPOKEN[key].first) + 2
+
+
+@pytest.mark.parametrize("way", [conformance.stream, conformance.astream])
+@pytest.mark.parametrize("key", SPOKEN)
+def test_a_stream_that_breaks_off_is_no_answer(serve: Serve, key: str, way: Way) -> None:
+    whole = SPOKEN[key].say(Turn("No rain at all."), is_streamed=True)
+    _, engine = serve(key, cut_short(whole), max_retries=0)
+
+    with pytest.raises(llm.LLMError) as failed:
+        way(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+    assert failed.value.retryable
+
+
+def cut_short(whole: Answer) -> Answer:
+    """Return the same answer with the connection closed half-way, in good order."""
+
+    def write(exchange: Any) -> None:
+        pieces: list[bytes] = []
+        send, exchange.send_chunk = exchange.send_chunk, pieces.append
+        whole(exchange)
+        exchange.send_chunk = send
+        for piece in pieces[: len(pieces) // 2]:
+            send(piece)
+        send(b"")
+
+    return write
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("key", SPOKEN)
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"null", b"<html>", b'{"error": 3}', b"\xff"])
+def test_nonsense_is_no_answer(serve: Serve, key: str, body: bytes, way: Way) -> None:
+    is_streamed = way in (conformance.stream, conformance.astream)
+    said = openai_server.streamed(b"data: " + body + b"\n\n")
+    _, engine = serve(key, said if is_streamed else openai_server.raw(body), max_retries=0)
+
+    with pytest.raises(llm.LLMError) as failed:
+        way(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+
+
+@pytest.mark.parametrize("key", SPOKEN)
+def test_nobody_listening_is_unavailable(key: str) -> None:
+    engine = SPOKEN[key].engine("http://127.0.0.1:9", api_key="k" * 10, max_retries=0)
+
+    with pytest.raises(llm.LLMError, match=r"127\.0\.0\.1:9") as failed:
+        conformance.generate(engine, SCENARIOS["no call"])
+
+    assert failed.value.code == "LLM_UNAVAILABLE"
+    assert not engine.health()
+    engine.close()

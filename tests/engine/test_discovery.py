@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from openjarvis.engine.scripted import ScriptedEngine
 from openjarvis.engine.settings import EngineSettings, LocalServer
 
 ASK = [Message(Role.USER, "Hello")]
+SLACK = 0.2
+"""Seconds that a busy machine may add."""
 
 
 class Quiet(InferenceEngine):
@@ -335,3 +338,38 @@ def test_ollama_is_spoken_to_by_its_own_interface_where_its_library_is(
     assert isinstance(compatible, OpenAIEngine)
     assert "OpenAI-compatible" in status.reason
     compatible.close()
+
+
+BLACKHOLE = "http://10.255.255.1:11434"
+"""Where nothing answers, not even that nobody is there."""
+
+
+def test_looking_for_all_engines_ends_soon_whoever_is_silent(nowhere: LocalServer) -> None:
+    dead = [replace(nowhere, key=f"dead-{number}") for number in range(5)]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        mute = LocalServer("vllm", "vLLM", silent.getsockname()[1])
+        settings = EngineSettings(
+            local_servers=(nowhere, mute, *dead),
+            ollama_base_url=BLACKHOLE,
+            openai_base_url=f"{BLACKHOLE}/v1",
+        )
+
+        began = monotonic()
+        statuses = {one.key: one for one in engine_statuses(settings)}
+        took = monotonic() - began
+
+    assert took < 0.3 + SLACK
+    assert not statuses["ollama"].ready
+    assert "did not answer" in statuses["vllm"].reason
+    assert statuses["openai"].ready
+
+
+def test_a_configured_engine_is_given_without_looking_for_any(nowhere: LocalServer) -> None:
+    settings = EngineSettings("ollama", ollama_base_url=BLACKHOLE, local_servers=(nowhere,))
+
+    began = monotonic()
+    key, engine = get_engine(settings) or pytest.fail("no engine")
+    took = monotonic() - began
+
+    assert (key, engine._server.name) == ("ollama", "10.255.255.1:11434")
+    assert took < 0.1 + SLACK

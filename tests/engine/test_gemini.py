@@ -1,12 +1,12 @@
 import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import gemini_server as google
-from openai_server import Answer, OpenAIServer, answer
+from openai_server import OpenAIServer, Opened, answer
 from openjarvis import llm
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import google_tools
@@ -25,18 +25,6 @@ GROUNDING = {
 }
 
 
-def camel(value: Any) -> Any:
-    """Return JSON with the names that Google documents; its client writes some the other way."""
-    if isinstance(value, list):
-        return [camel(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        re.sub(r"_([a-z])", lambda matched: matched[1].upper(), name): camel(entry)
-        for name, entry in value.items()
-    }
-
-
 @llm.tool
 def now() -> str:
     """Tell the time. Call it when the user asks for it."""
@@ -44,20 +32,16 @@ def now() -> str:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
+def serve(opened: Opened) -> Serve:
+    return partial(opened, GeminiEngine)
 
-    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, GeminiEngine]:
-        server = OpenAIServer(*answers).__enter__()
-        url = server.base_url.removesuffix("/v1")
-        engine = GeminiEngine(url, "test-key-123456", timeout=10.0, **options)
-        opened.append((server, engine))
-        return server, engine
 
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+def reply_whole(engine: GeminiEngine) -> Any:
+    return engine.generate(ASK, model="m")
+
+
+def reply_streamed(engine: GeminiEngine) -> Any:
+    return list(engine.chunks(ASK, model="m"))[-1].reply
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
@@ -194,7 +178,7 @@ def test_mixing_sets_the_flag_that_gemini_3_wants(serve: Serve) -> None:
 
     assert server.bodies[0]["toolConfig"] == {"includeServerSideToolInvocations": True}
     assert [one.name for one in response.tool_calls] == ["provider:google_search", "now"]
-    assert camel(server.bodies[1]["contents"][1]["parts"]) == [invoked, SIGNED]
+    assert google.camel(server.bodies[1]["contents"][1]["parts"]) == [invoked, SIGNED]
 
 
 def test_the_providers_refusal_to_mix_reaches_the_caller(serve: Serve) -> None:
@@ -231,13 +215,26 @@ def test_a_safety_stop_is_content_that_was_filtered(serve: Serve, body: Any) -> 
     assert response.text == ""
 
 
-def test_a_call_that_gemini_could_not_read_may_be_asked_for_again(serve: Serve) -> None:
-    _, engine = serve(google.whole(reason="MALFORMED_FUNCTION_CALL"))
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("MALFORMED_FUNCTION_CALL", "its model wrote a tool call that is none"),
+        ("UNEXPECTED_TOOL_CALL", "its model called a tool where none was offered"),
+        ("TOO_MANY_TOOL_CALLS", "its model called tools again and again"),
+    ],
+)
+@pytest.mark.parametrize("ask", [reply_whole, reply_streamed])
+def test_a_call_that_gemini_could_not_read_may_be_asked_for_again(
+    serve: Serve, reason: str, why: str, ask: Any
+) -> None:
+    broken = google.content({"text": "I "}, reason=reason)
+    _, engine = serve(google.stream([broken]) if ask is reply_streamed else answer(broken))
 
-    with pytest.raises(llm.LLMError, match="MALFORMED_FUNCTION_CALL") as failed:
-        engine.generate(ASK, model="m")
+    with pytest.raises(llm.LLMError, match=f"{why} \\({reason}\\). The same request") as failed:
+        ask(engine)
 
     assert failed.value.code == "LLM_UNAVAILABLE"
+    assert failed.value.retryable
 
 
 def test_too_many_requests_tell_when_to_come_back(serve: Serve) -> None:
@@ -277,7 +274,7 @@ def test_options_of_the_generation_go_along_and_unknown_ones_are_refused(serve: 
     with pytest.raises(llm.LLMError, match="nonsense") as failed:
         engine.generate(ASK, model="m", nonsense=1)
 
-    config = camel(server.bodies[0]["generationConfig"])
+    config = google.camel(server.bodies[0]["generationConfig"])
     assert config["thinkingConfig"] == {"thinkingBudget": 0}
     assert config["maxOutputTokens"] == 9
     assert failed.value.code == "LLM_INVALID_REQUEST"
@@ -289,7 +286,7 @@ def test_a_search_can_be_limited_to_a_time(serve: Serve) -> None:
 
     llm.generate(engine=engine, model="gemini-3", messages=ASK, tools=[tool])
 
-    span = camel(server.bodies[0]["tools"][0])["googleSearch"]["timeRangeFilter"]
+    span = google.camel(server.bodies[0]["tools"][0])["googleSearch"]["timeRangeFilter"]
     assert span == {
         "startTime": "2026-01-01T00:00:00+00:00",
         "endTime": "2026-02-01T00:00:00+00:00",

@@ -97,6 +97,62 @@ def test_ten_calls_of_ten_are_valid(engine: LlamaCppEngine, name: str) -> None:
         checker.check(json.loads(call["arguments"]))
 
 
+def test_a_schema_that_holds_itself_comes_to_an_end(engine: LlamaCppEngine) -> None:
+    inner = {"anyOf": [{"$ref": "#/$defs/Chain"}, {"type": "null"}]}
+    chain = {
+        "type": "object",
+        "properties": {"name": {"type": "string", "maxLength": 5}, "inner": inner},
+        "required": ["name", "inner"],
+        "additionalProperties": False,
+    }
+    tool = definition({"chain": {"$ref": "#/$defs/Chain"}})
+    tool["function"]["parameters"]["$defs"]["Chain"] = chain
+    checker = Checker(tool["function"]["parameters"])
+
+    for seed in range(3):
+        reply = engine.generate(
+            ASK, tools=[tool], tool_choice="required", seed=seed, temperature=1.0, max_tokens=300
+        )
+
+        assert reply["finish_reason"] == "tool_calls", reply
+        checker.check(json.loads(reply["tool_calls"][0]["arguments"]))
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_call_that_max_tokens_cuts_off_never_runs(
+    engine: LlamaCppEngine, is_streamed: bool
+) -> None:
+    ran: list[str] = []
+
+    @llm.tool
+    def report(city: str, weather: str = "dry") -> str:
+        """Report the weather. Call it when the user asks for it."""
+        ran.append(city)
+        return "Reported."
+
+    request = {
+        "messages": ASK,
+        "tools": [report],
+        "engine": engine,
+        "max_tokens": 16,
+        "max_steps": 2,
+        "engine_options": {"tool_choice": "required", "seed": 1},
+    }
+    if is_streamed:
+        with llm.stream(**request) as run:
+            assert "tool_call" not in "".join(run)
+        response = run.response
+    else:
+        response = llm.generate(**request)
+
+    assert ran == []
+    first, last = response.tool_calls
+    assert (first.name, first.outcome) == ("report", "not_run")
+    assert "cut off at max_tokens" in first.output
+    assert last.outcome == "not_run"
+    assert response.finish_reason is llm.FinishReason.LENGTH
+
+
 def test_examples_show_the_model_how_to_call(engine: LlamaCppEngine) -> None:
     seen: list[str] = []
 

@@ -1,11 +1,11 @@
 import logging
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 import ollama_server as llama
-from openai_server import Answer, OpenAIServer
+from openai_server import Answer, OpenAIServer, Opened
 from openjarvis import llm
 from openjarvis.core.types import Message, Role
 from openjarvis.engine.ollama import OllamaEngine
@@ -23,20 +23,8 @@ def now() -> str:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    opened: list[Any] = []
-
-    def start(*answers: Answer, **options: Any) -> tuple[OpenAIServer, OllamaEngine]:
-        server = OpenAIServer(*answers).__enter__()
-        url = server.base_url.removesuffix("/v1")
-        engine = OllamaEngine(url, timeout=10.0, max_retries=0, **options)
-        opened.append((server, engine))
-        return server, engine
-
-    yield start
-    for server, engine in opened:
-        engine.close()
-        server.__exit__()
+def serve(opened: Opened) -> Serve:
+    return partial(opened, OllamaEngine, max_retries=0)
 
 
 def says(text: str) -> Answer:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openjarvis.engine.text_calls import find_text_calls, parameters_of
+from openjarvis.engine.text_calls import find_cut_calls, find_text_calls, parameters_of
 
 OFFERED = {"weather": ["city", "days"], "now": [], "get-time": ["zone"]}
 OSLO = '{"name": "weather", "arguments": {"city": "Oslo"}}'
@@ -249,3 +249,45 @@ def test_parameters_come_from_the_definitions() -> None:
             {"type": "function", "function": {"name": 5}},
         ]
     ) == {"weather": ["city", "days"], "now": [], "then": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "calls"),
+    [
+        ('<tool_call>{"name": "weather", "arguments": {"city": "Os', "", ['{"city": "Os']),
+        ('I look.\n<tool_call>\n{"name": "weather", "arguments": {', "I look.", ["{"]),
+        ('<tool_call>{"name": "weather"', "", [""]),
+        (f"I look.<tool_call>{OSLO}</tool_call>", "I look.", ['{"city": "Oslo"}']),
+        (
+            f'<tool_call>{OSLO}</tool_call>\n<tool_call>{{"name": "now", "arguments": {{',
+            "",
+            ['{"city": "Oslo"}', "{"],
+        ),
+    ],
+)
+def test_a_call_that_is_cut_off_is_told_from_text(text: str, before: str, calls: list[str]) -> None:
+    cut = find_cut_calls(text, OFFERED)
+
+    assert cut is not None
+    assert cut.text == before
+    assert [call.arguments for call in cut.calls] == calls
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "No rain.",
+        OSLO,
+        "now()",
+        "<tool_call>",
+        '<tool_call>{"na',
+        '<tool_call>{"name": "rm", "arguments": {',
+        '<tool_call>{"name": "weath',
+        'Write `<tool_call>{"name": "weather", "arguments": {',
+        '```\n<tool_call>{"name": "weather", "arguments": {',
+        f"<tool_call>{OSLO}</tool_call> is how it is wri",
+    ],
+)
+def test_other_texts_that_are_cut_off_are_no_calls(text: str) -> None:
+    assert find_cut_calls(text, OFFERED) is None

@@ -91,7 +91,7 @@ def test_images_and_files_are_kept_beside_the_text() -> None:
 
     assert result.content.splitlines() == [
         "see",
-        "[image image/png, 6 bytes]",
+        "[image image/png, 5 bytes, sha256 2cf24dba5fb0a30e]",
         "[resource file:///a, 3 bytes]",
         "[resource file:///b]",
         "read me",

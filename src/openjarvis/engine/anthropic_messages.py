@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from openjarvis.core.errors import invalid_request
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role
 from openjarvis.engine.adapter import Reading
 from openjarvis.engine.base import Reply, ReplyCall, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
 from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 
@@ -22,7 +24,7 @@ _PLAIN = frozenset({"text", "tool_use"})
 _REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
-    "pause_turn": "length",
+    "pause_turn": "pause",
     "refusal": "content_filter",
 }
 _COMBINATIONS = ("anyOf", "oneOf", "allOf")
@@ -34,12 +36,13 @@ def to_messages(messages: Iterable[Message], server: Server) -> tuple[str, list[
     """Return the system text and the turns of a request; neighbours of one side are one turn."""
     system: list[str] = []
     turns: list[dict[str, Any]] = []
-    for message in messages:
+    for message, images in pictured(messages):
         if message.role is Role.SYSTEM:
             system.append(message.text)
             continue
         role = "assistant" if message.role is Role.ASSISTANT else "user"
-        blocks = _blocks(message, server)
+        is_result = message.role is Role.TOOL
+        blocks = [_result(message, images)] if is_result else _blocks(message, server)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"].extend(blocks)
         elif blocks:
@@ -47,15 +50,29 @@ def to_messages(messages: Iterable[Message], server: Server) -> tuple[str, list[
     return "\n\n".join(filter(None, system)), turns
 
 
+def _result(message: Message, images: Sequence[Image]) -> dict[str, Any]:
+    content: str | Blocks = message.text
+    if images:
+        content = [*_text_blocks(message.text), *map(_image_block, images)]
+    block = {
+        "type": "tool_result",
+        "tool_use_id": message.tool_call_id or "",
+        "content": content,
+    }
+    return block if message.metadata.get("success", True) else {**block, "is_error": True}
+
+
+def _text_blocks(said: str) -> Blocks:
+    return [{"type": "text", "text": said}] if said else []  # an empty text would be refused
+
+
+def _image_block(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+    return {"type": "image", "source": source}
+
+
 def _blocks(message: Message, server: Server) -> Blocks:
-    if message.role is Role.TOOL:
-        block = {
-            "type": "tool_result",
-            "tool_use_id": message.tool_call_id or "",
-            "content": message.text,
-        }
-        return [block if message.metadata.get("success", True) else {**block, "is_error": True}]
-    said: Blocks = [{"type": "text", "text": message.text}] if message.text else []
+    said = _text_blocks(message.text)
     if message.role is not Role.ASSISTANT:
         return said
     uses: Blocks = [
@@ -165,6 +182,8 @@ class AnthropicReading(Reading):
         blocks = [self._finished(index, block) for index, block in sorted(self._blocks.items())]
         calls = [self._call(block) for block in blocks if block.get("type") == "tool_use"]
         reason = _REASONS.get(text(self._stop_reason))
+        if reason == "pause" and calls:
+            reason = None  # what it waits for is their results
         reply = Reply(
             content=self._text(),
             usage=_usage(self._usage),

@@ -28,7 +28,10 @@ class ReplyCall(TypedDict):
 
 
 class ProviderCall(TypedDict):
-    """A call of a tool that the provider ran; `output` is what was told of its result."""
+    """A call of a tool that the provider ran; `output` is what was told of its result.
+
+    Without a name it is only the result of a call that an earlier turn told of.
+    """
 
     id: str
     name: str
@@ -39,11 +42,12 @@ class ProviderCall(TypedDict):
 class Reply(TypedDict, total=False):
     """What `generate` returns.
 
-    `finish_reason` is `stop`, `tool_calls`, `length` or `content_filter`. `sources` are
-    `{"title", "url"}` of what the answer rests on. `provider_calls` are calls that the provider
-    made and answered by itself, `cost_usd` the price where the provider tells it. `metadata` holds
-    opaque provider parts that go back unchanged with the next request, as the assistant message's
-    `metadata`.
+    `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, or `pause`: the provider
+    has interrupted its own tools, and goes on when the reply comes back as the last message.
+    `sources` are `{"title", "url"}` of what the answer rests on. `provider_calls` are calls that
+    the provider made and answered by itself, `cost_usd` the price where the provider tells it.
+    `metadata` holds opaque provider parts that go back unchanged with the next request, as the
+    assistant message's `metadata`.
     """
 
     content: str

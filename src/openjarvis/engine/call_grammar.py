@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from openjarvis.engine.recursion import unrolled
 from openjarvis.toolkit.check import closed
 
 # No white space between the tokens of JSON: small models would write it without end. What the
@@ -28,7 +29,9 @@ def call_grammar(tools: Sequence[Mapping[str, Any]], *, must_call: bool = False)
         opening = f'{{"name": {json.dumps(function["name"])}, "arguments": '
         lines.append(f'call_{number}: {json.dumps(opening)} arguments_{number} "}}"')
         schema = {"type": "object", **(function.get("parameters") or {"properties": {}})}
-        said = json.dumps({**bounded(closed(schema)), "x-guidance": _HOW}, ensure_ascii=False)
+        said = json.dumps(
+            {**bounded(unrolled(closed(schema))), "x-guidance": _HOW}, ensure_ascii=False
+        )
         lines.append(f"arguments_{number}: %json {said}")
     return "\n".join(lines)
 

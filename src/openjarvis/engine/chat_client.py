@@ -21,6 +21,8 @@ HEALTH_TIMEOUT = 2.0
 
 _END = object()
 _LACKS_LISTING = frozenset({404, 405})
+_REFUSALS = frozenset({400, 404, 422, 500, 501})
+"""The statuses with which servers say that they do not know a field, or take no images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class ChatClient:
 
     def _taught(self, error: Exception, sent: dict[str, Any]) -> bool:
         """Tell whether the failure named a field that the next attempt leaves out."""
-        if getattr(error, "status_code", None) not in (400, 422):
+        if getattr(error, "status_code", None) not in _REFUSALS:
             return False
         return self._dialect.learns_from(
             provider_message(getattr(error, "body", "")) or str(error), sent

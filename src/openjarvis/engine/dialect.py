@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from openjarvis.engine.messages import REASONING_FIELDS
+from openjarvis.engine.pictures import unshown
 
 logger = logging.getLogger("openjarvis.engine")
 
@@ -51,6 +52,51 @@ def _without_reasoning(body: Body) -> Body:
     return {**body, "messages": messages}
 
 
+def _is_strict(body: Body) -> bool:
+    return any(_function(tool).get("strict") for tool in body.get("tools", ()))
+
+
+def _without_strictness(body: Body) -> Body:
+    tools = [_loose(tool) for tool in body["tools"]]
+    return {**body, "tools": tools}
+
+
+def _loose(tool: Body) -> Body:
+    """Return a tool whose function is not strict; here and on the Responses interface."""
+    if "function" in tool:
+        return {**tool, "function": _without("strict")(tool["function"])}
+    return {**tool, "strict": False} if "strict" in tool else tool
+
+
+def _function(tool: Body) -> Body:
+    found: Body = tool.get("function", tool)
+    return found
+
+
+def _has_images(body: Body) -> bool:
+    return any(_is_picture(message) for message in body.get("messages", ()))
+
+
+def _is_picture(message: Body) -> bool:
+    content = message["content"]
+    return isinstance(content, list) and any(part["type"] == "image_url" for part in content)
+
+
+def _without_images(body: Body) -> Body:
+    messages = [
+        {**message, "content": "\n".join(map(_told, message["content"]))}
+        if _is_picture(message)
+        else message
+        for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+def _told(part: Body) -> str:
+    said: str = part.get("text") or unshown("an image", "this model takes none")
+    return said
+
+
 QUIRKS = (
     Quirk(
         "stream_options",
@@ -73,6 +119,18 @@ QUIRKS = (
         ),
         lambda body: "temperature" in body,
         _without("temperature"),
+    ),
+    Quirk(
+        "images",
+        re.compile(r"\bimages?\b|image_url|multi-?modal|\bvision\b", re.IGNORECASE),
+        _has_images,
+        _without_images,
+    ),
+    Quirk(
+        "strict",
+        re.compile(r"\bstrict\b|schema for function", re.IGNORECASE),
+        _is_strict,
+        _without_strictness,
     ),
     Quirk("reasoning", re.compile("|".join(REASONING_FIELDS)), _has_reasoning, _without_reasoning),
 )

@@ -1,27 +1,28 @@
 """The engine for Gemini, through Google's own client (extra `gemini`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from openjarvis.core.errors import invalid_request
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.core.types import Message
-from openjarvis.engine.adapter import AdapterEngine, Client, Exchange, check_limits
+from openjarvis.engine.adapter import Client, Exchange
+from openjarvis.engine.cloud import CloudEngine, CloudExchange, names_by
 from openjarvis.engine.endpoint import Endpoint
-from openjarvis.engine.errors import Server
 from openjarvis.engine.gemini_client import GeminiClient
 from openjarvis.engine.gemini_messages import GeminiReading, to_contents, to_declarations
 from openjarvis.engine.google_tools import NAMES_IN_ANSWERS, PROVIDER_TYPES
-from openjarvis.engine.settings import GEMINI_URL, EngineSettings, environment
+from openjarvis.engine.messages import used_ids
+from openjarvis.engine.settings import GEMINI_URL
 from openjarvis.toolkit.provider import ProviderTool
 
-_NEVER_MIXES = ("gemini-1", "gemini-2")
+_OLDER = ("gemini-1", "gemini-2")
+"""Families that take either kind of tools, and no images within a result."""
 _MIXES_WITH_FLAG = ("gemini-3",)
 
 
 @EngineRegistry.register("gemini")
-class GeminiEngine(AdapterEngine):
+class GeminiEngine(CloudEngine):
     """Asks Gemini.
 
     `base_url` and `api_key` are the environment's `GEMINI_BASE_URL` and `GEMINI_API_KEY` (or
@@ -37,35 +38,13 @@ class GeminiEngine(AdapterEngine):
     engine_id = "gemini"
     prices_of = "google"
     provider_types: ClassVar[frozenset[str]] = PROVIDER_TYPES
+    usual_url = GEMINI_URL
+    url_variable = "GEMINI_BASE_URL"
+    key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        *,
-        timeout: float = 120.0,
-        max_retries: int = 2,
-        model: str = "",
-    ) -> None:
-        check_limits(timeout=timeout, max_retries=max_retries)
-        endpoint = Endpoint(
-            base_url or environment("GEMINI_BASE_URL") or GEMINI_URL,
-            environment("GEMINI_API_KEY", "GOOGLE_API_KEY") if api_key is None else api_key,
-        )
-        client = GeminiClient(endpoint, timeout=timeout, max_retries=max_retries)
-        super().__init__(client, endpoint.server.name, model=model, is_local=endpoint.is_local)
-        self._server = endpoint.server
-
-    @classmethod
-    def from_settings(cls, settings: EngineSettings) -> Self:
-        """Return the engine that the configuration describes."""
-        return cls(
-            settings.gemini_base_url or None,
-            settings.gemini_api_key or None,
-            timeout=settings.timeout_seconds,
-            max_retries=settings.max_retries,
-            model=settings.model,
-        )
+    @staticmethod
+    def _connected(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Client:
+        return GeminiClient(endpoint, timeout=timeout, max_retries=max_retries)
 
     def _exchange(
         self,
@@ -78,20 +57,22 @@ class GeminiEngine(AdapterEngine):
         provider_tools: Sequence[ProviderTool] = (),
         **kw: Any,
     ) -> Exchange:
-        system, contents = to_contents(messages, self._server)
+        family = _family(model)
+        system, contents = to_contents(
+            messages, self._server, sees_in_results=not family.startswith(_OLDER)
+        )
         config = {
             **kw,
             "systemInstruction": system or None,
             "temperature": temperature,
             "maxOutputTokens": max_tokens,
             "tools": _offered(tools or (), provider_tools) or None,
-            "toolConfig": _mixing(model, bool(tools), provider_tools),
+            "toolConfig": _mixing(family, bool(tools), provider_tools),
         }
         config = {name: value for name, value in config.items() if value is not None}
-        used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-        names = {NAMES_IN_ANSWERS[tool.provider_type]: tool.name for tool in provider_tools}
+        names = names_by(NAMES_IN_ANSWERS, provider_tools)
         body = {"model": model, "contents": contents, "config": config}
-        return _Asked(body, self._client, self._server, used_ids, names)
+        return _Asked(body, self._client, self._server, used_ids(messages), names)
 
 
 def _offered(
@@ -104,14 +85,17 @@ def _offered(
     ]
 
 
+def _family(model: str) -> str:
+    return model.removeprefix("models/")
+
+
 def _mixing(
-    model: str, has_own: bool, provider_tools: Sequence[ProviderTool]
+    family: str, has_own: bool, provider_tools: Sequence[ProviderTool]
 ) -> dict[str, Any] | None:
     """Return the tool configuration that own tools beside Google's need, if they need one."""
     if not has_own or not provider_tools:
         return None
-    family = model.removeprefix("models/")
-    if family.startswith(_NEVER_MIXES):
+    if family.startswith(_OLDER):
         names = ", ".join(tool.name for tool in provider_tools)
         raise invalid_request(
             f"{family} takes either tools that Google runs ({names}) or your own, not both in one "
@@ -121,14 +105,7 @@ def _mixing(
     return {"includeServerSideToolInvocations": True} if mixes else None
 
 
-@dataclass(frozen=True)
-class _Asked(Exchange):
-    body: dict[str, Any]
-    client: Client
-    server: Server
-    used_ids: frozenset[str]
-    names: dict[str, str]
-
+class _Asked(CloudExchange):
     def streaming_body(self) -> dict[str, Any]:
         return self.body
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.adapter import Reading
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
@@ -15,24 +16,51 @@ from openjarvis.engine.errors import Server, reported_error, unavailable
 from openjarvis.engine.google_tools import NAMES_IN_ANSWERS
 from openjarvis.engine.lowering import GEMINI, lowered
 from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 
 METADATA_KEY = "gemini"
 _FILTERED = frozenset(
-    ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+    [
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    ]
 )
-_MALFORMED = frozenset(("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"))
+_MALFORMED = {
+    "MALFORMED_FUNCTION_CALL": "its model wrote a tool call that is none",
+    "MALFORMED_RESPONSE": "its model wrote an answer that is none",
+    "UNEXPECTED_TOOL_CALL": "its model called a tool where none was offered",
+    "TOO_MANY_TOOL_CALLS": "its model called tools again and again",
+    "MISSING_THOUGHT_SIGNATURE": "a signature is missing in the history",
+}
+"""Reasons why there is no answer, in words."""
+
+IMAGE_KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
+"""What Gemini can see."""
 
 Part = dict[str, Any]
 
 
-def to_contents(messages: Iterable[Message], server: Server) -> tuple[str, list[dict[str, Any]]]:
-    """Return the system text and the contents; neighbours of one side are one content."""
+def to_contents(
+    messages: Iterable[Message], server: Server, *, sees_in_results: bool
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return the system text and the contents; neighbours of one side are one content.
+
+    `sees_in_results` tells whether images may stand within a result; else they stand behind it.
+    """
     system: list[str] = []
     contents: list[dict[str, Any]] = []
     called: dict[str, Part] = {}
-    for message in messages:
+    for message, images in pictured(messages, kinds=IMAGE_KINDS):
         if message.role is Role.SYSTEM:
             system.append(message.text)
             continue
@@ -40,6 +68,11 @@ def to_contents(messages: Iterable[Message], server: Server) -> tuple[str, list[
             role, parts = "model", _model_parts(message, server, called)
         else:
             role, parts = "user", [_user_part(message, called)]
+            shown = [_inline(image) for image in images]
+            if shown and sees_in_results:
+                parts[0]["functionResponse"]["parts"] = shown
+            else:
+                parts += shown
         if contents and contents[-1]["role"] == role:
             contents[-1]["parts"].extend(parts)
         elif parts:
@@ -57,6 +90,10 @@ def _user_part(message: Message, called: Mapping[str, Part]) -> Part:
         "response": {said: message.text},
     }
     return {"functionResponse": {**response, **_id_of(call)}}
+
+
+def _inline(image: Image) -> Part:
+    return {"inlineData": {"mimeType": image.media_type, "data": image.base64}}
 
 
 def _model_parts(message: Message, server: Server, called: dict[str, Part]) -> list[Part]:
@@ -190,8 +227,10 @@ class GeminiReading(Reading):
                 f"{self._server.name} broke off in the middle of its reply.", status=502
             )
         if self._reason in _MALFORMED:
+            # Google explains more in `finishMessage`, which its client library leaves out.
             raise unavailable(
-                f"{self._server.name} could not read what its own model wrote ({self._reason}).",
+                f"{self._server.name} gave no answer: {_MALFORMED[self._reason]} ({self._reason}). "
+                "The same request may succeed when it is made again.",
                 status=502,
             )
         calls = [self._call(part["functionCall"]) for part in self._parts if "functionCall" in part]

@@ -20,8 +20,9 @@ from openjarvis.engine.call_grammar import call_grammar
 from openjarvis.engine.errors import Server
 from openjarvis.engine.gguf import Gguf, read_head
 from openjarvis.engine.llamacpp_client import LlamaCppClient
-from openjarvis.engine.messages import to_chat
+from openjarvis.engine.messages import to_chat, used_ids
 from openjarvis.engine.openai import ChatReading
+from openjarvis.engine.pictures import in_text
 from openjarvis.engine.settings import EngineSettings
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_protocol import in_words
@@ -101,6 +102,7 @@ class LlamaCppEngine(AdapterEngine):
         tool_choice: str = "auto",
         **kw: Any,
     ) -> Exchange:
+        messages = in_text(messages)
         offered = tools if tools and tool_choice != "none" else []
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
         must_call = tool_choice == "required"
@@ -114,8 +116,8 @@ class LlamaCppEngine(AdapterEngine):
             messages = in_words(messages, ())
         body = {**kw, "messages": to_chat(messages, server=self._server)}
         body.update((name, value) for name, value in settings.items() if value is not None)
-        used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-        return _Asked(body, self._client, self._server, model, parameters_of(offered), used_ids)
+        names = parameters_of(offered)
+        return _Asked(body, self._client, self._server, model, names, used_ids(messages))
 
 
 def _fitting(wanted: int, model: Gguf) -> int:

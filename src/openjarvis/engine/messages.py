@@ -15,7 +15,8 @@ from openjarvis.core import strict_json
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
 from openjarvis.engine.errors import Server, reported_error, unavailable
-from openjarvis.engine.text_calls import find_text_calls
+from openjarvis.engine.pictures import pictured
+from openjarvis.engine.text_calls import find_cut_calls, find_text_calls
 from openjarvis.engine.wire import count, kept_parts, mapping, text
 from openjarvis.engine.written_calls import Offered
 
@@ -28,8 +29,21 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def to_chat(messages: Iterable[Message], *, server: Server) -> list[dict[str, Any]]:
-    """Return `messages` as the `messages` of a chat completion that `server` is asked for."""
-    return [_chat_message(message, server) for message in messages]
+    """Return `messages` as the `messages` of a chat completion that `server` is asked for.
+
+    Images of results follow in a user's message, as a tool's holds text only.
+    """
+    chat: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
+    for message, images in pictured(messages):
+        if shown and message.role is not Role.TOOL:
+            chat.append({"role": "user", "content": shown})
+            shown = []
+        chat.append(_chat_message(message, server))
+        if images:
+            shown.append({"type": "text", "text": f"Shown by {message.name or 'a tool'}:"})
+            shown += ({"type": "image_url", "image_url": {"url": image.url}} for image in images)
+    return [*chat, {"role": "user", "content": shown}] if shown else chat
 
 
 def _chat_message(message: Message, server: Server) -> dict[str, Any]:
@@ -131,15 +145,25 @@ def finish_reason(given: Any, *, has_calls: bool) -> str:
 
 
 def take_printed_calls(reply: Reply, offered: Offered) -> None:
-    """Turn the calls that a model printed at the end of its text into calls of the reply."""
-    found = find_text_calls(reply["content"], offered)
+    """Turn the calls that a model printed at the end of its text into calls of the reply.
+
+    A reply that was cut off stays one: its last call may be half a call.
+    """
+    is_cut = reply["finish_reason"] == "length"
+    find = find_cut_calls if is_cut else find_text_calls
+    found = find(reply["content"], offered)
     if found is not None:
         reply["content"] = found.text
-        reply["finish_reason"] = "tool_calls"
+        reply["finish_reason"] = "length" if is_cut else "tool_calls"
         reply["tool_calls"] = [
             ReplyCall(id=new_call_id(), name=call.name, arguments=call.arguments)
             for call in found.calls
         ]
+
+
+def used_ids(messages: Iterable[Message]) -> frozenset[str]:
+    """Return the ids of the calls of a history."""
+    return frozenset(call.id for message in messages for call in message.tool_calls or ())
 
 
 class CallIds:

@@ -19,6 +19,7 @@ from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
 from openjarvis.engine.ollama_client import OllamaClient
 from openjarvis.engine.ollama_messages import OllamaReading, to_chat, to_tools
+from openjarvis.engine.pictures import in_text
 from openjarvis.engine.settings import OLLAMA_URL, EngineSettings, environment_ollama_url
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_protocol import in_words
@@ -27,6 +28,9 @@ from openjarvis.engine.wire import items, mapping
 SMALLEST_CONTEXT = 4096
 BYTES_PER_TOKEN = 3
 """Fewer than a token of most texts has, so that the estimate errs on the long side."""
+TOKENS_PER_IMAGE = 1500
+"""As many as most models that see make of one."""
+BLIND = "this model takes text only"
 
 logger = logging.getLogger("openjarvis.engine")
 
@@ -36,6 +40,7 @@ class _Model:
     """What is known of a model: what it can, and the context that it was asked to have."""
 
     takes_tools: bool
+    sees: bool
     longest: int
     context: int = SMALLEST_CONTEXT
 
@@ -113,6 +118,8 @@ class OllamaEngine(AdapterEngine):
     ) -> Exchange:
         known = self._model_of(model)
         prints = bool(tools) and not known.takes_tools
+        if prints or not known.sees:
+            messages = in_text(messages, BLIND)
         if prints:
             messages = in_words(messages, tools or ())
         body = {**kw, "model": model, "messages": to_chat(messages, self._server)}
@@ -138,13 +145,15 @@ class OllamaEngine(AdapterEngine):
                 if key.endswith(".context_length") and type(value) is int
             ]
             # An Ollama that is too old to tell is taken at its word: it may refuse the tools.
-            known = _Model(able is None or "tools" in items(able), max(lengths, default=0))
+            takes_tools, sees = able is None or "tools" in items(able), "vision" in items(able)
+            known = _Model(takes_tools, sees, max(lengths, default=0))
             with self._lock:
                 known = self._known.setdefault(model, known)
         return known
 
     def _context(self, known: _Model, name: str, body: dict[str, Any], max_tokens: int) -> int:
-        needed = len(json.dumps(body, ensure_ascii=False).encode(errors="replace"))
+        written = json.dumps(body, ensure_ascii=False, default=_in_place_of_image)
+        needed = len(written.encode(errors="replace"))
         tokens = needed // BYTES_PER_TOKEN + max_tokens
         most = min(filter(None, (known.longest, self._most)), default=0)
         if most and tokens > most:
@@ -159,6 +168,11 @@ class OllamaEngine(AdapterEngine):
             while known.context < tokens:
                 known.context *= 2
             return min(known.context, most) if most else known.context
+
+
+def _in_place_of_image(image: Any) -> str:
+    """Return a text that takes as many tokens as an image."""
+    return " " * (BYTES_PER_TOKEN * TOKENS_PER_IMAGE)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Messages of ours as Ollama's, and Ollama's answers as replies of ours. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role
 from openjarvis.engine.adapter import Reading
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
@@ -16,22 +17,28 @@ from openjarvis.engine.messages import (
     new_call_id,
     take_printed_calls,
 )
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.text_gate import TextGate
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 from openjarvis.engine.written_calls import Offered
 
 METADATA_KEY = "ollama"
+IMAGE_KINDS = frozenset({"image/png", "image/jpeg", "image/webp"})
+"""What Ollama can read."""
 _PROPERTY_WORDS = frozenset(("type", "items", "description", "enum"))
 """What Ollama's templates are told of a parameter."""
 
 
 def to_chat(messages: Iterable[Message], server: Server) -> list[dict[str, Any]]:
-    """Return `messages` as those of a chat request."""
-    return [_chat_message(message, server) for message in messages]
+    """Return `messages` as those of a chat request; images stand in them as bytes."""
+    seen = pictured(messages, kinds=IMAGE_KINDS)
+    return [_chat_message(message, images, server) for message, images in seen]
 
 
-def _chat_message(message: Message, server: Server) -> dict[str, Any]:
+def _chat_message(message: Message, images: Sequence[Image], server: Server) -> dict[str, Any]:
     chat: dict[str, Any] = {"role": message.role.value, "content": message.text}
+    if images:
+        chat["images"] = [image.data for image in images]
     if message.role is Role.TOOL:
         chat["tool_name"] = acceptable_name(message.name or "")
     if message.role is Role.ASSISTANT:
@@ -135,7 +142,7 @@ class OllamaReading(Reading):
         if thinking:
             kept = {"server": self._server.name, "thinking": thinking}
             reply["metadata"] = {METADATA_KEY: kept}
-        if reply["finish_reason"] == "stop" and self._offered:
+        if reply["finish_reason"] in ("stop", "length") and not calls:
             take_printed_calls(reply, self._offered)
         return reply
 

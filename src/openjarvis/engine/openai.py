@@ -17,7 +17,7 @@ from openjarvis.engine.base import Reply
 from openjarvis.engine.chat_client import OPENAI, ChatClient
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
-from openjarvis.engine.messages import reply_of, take_printed_calls, to_chat
+from openjarvis.engine.messages import reply_of, take_printed_calls, to_chat, used_ids
 from openjarvis.engine.openai_tools import PROVIDER_TYPES
 from openjarvis.engine.responses import PATH, responses_exchange
 from openjarvis.engine.settings import (
@@ -26,6 +26,7 @@ from openjarvis.engine.settings import (
     environment_api_key,
     environment_base_url,
 )
+from openjarvis.engine.strictness import strict_where_it_can_be
 from openjarvis.engine.text_calls import parameters_of
 from openjarvis.engine.text_gate import TextGate
 from openjarvis.engine.written_calls import Offered
@@ -43,8 +44,9 @@ class OpenAIEngine(AdapterEngine):
     until the next bytes come. Failures that may pass are tried again, at most `max_retries` times,
     after a growing pause or the one that the server asks for. `model` is asked for when a request
     names none. `responses` tells whether the server has OpenAI's Responses interface, on which the
-    tools of `openai_tools` run; by default only OpenAI itself has. Further arguments of a request
-    go to the server as they are.
+    tools of `openai_tools` run, and `strict` whether it holds a model to a tool's schema word for
+    word; by default only OpenAI itself does either. Further arguments of a request go to the server
+    as they are.
 
     Raises:
         LLMError: `LLM_INVALID_REQUEST` when the URL or the key cannot be one, or a number is out of
@@ -62,6 +64,7 @@ class OpenAIEngine(AdapterEngine):
         max_retries: int = 2,
         model: str = "",
         responses: bool | None = None,
+        strict: bool | None = None,
     ) -> None:
         check_limits(timeout=timeout, max_retries=max_retries)
         endpoint = Endpoint(
@@ -73,7 +76,9 @@ class OpenAIEngine(AdapterEngine):
         self._server = endpoint.server
         self.prices_of = endpoint.base_url
         self._responses = chat.at(PATH)
-        if endpoint.host == OPENAI_HOST if responses is None else responses:
+        is_openai = endpoint.host == OPENAI_HOST
+        self._is_strict = is_openai if strict is None else strict
+        if is_openai if responses is None else responses:
             self.provider_types = PROVIDER_TYPES  # type: ignore[misc]
 
     @classmethod
@@ -96,9 +101,11 @@ class OpenAIEngine(AdapterEngine):
         messages: Sequence[Message],
         *,
         model: str,
+        tools: Sequence[dict[str, Any]] | None = None,
         provider_tools: Sequence[ProviderTool] = (),
         **request: Any,
     ) -> Exchange:
+        offered = strict_where_it_can_be(tools or ()) if self._is_strict else list(tools or ())
         if provider_tools:
             return responses_exchange(
                 messages,
@@ -106,9 +113,10 @@ class OpenAIEngine(AdapterEngine):
                 self._responses,
                 provider_tools=provider_tools,
                 model=model,
+                tools=offered,
                 **request,
             )
-        return _asked(messages, self._server, self._client, model=model, **request)
+        return _asked(messages, self._server, self._client, model=model, tools=offered, **request)
 
 
 @dataclass(frozen=True)
@@ -137,14 +145,13 @@ def _asked(
     model: str,
     temperature: float | None = 0.7,
     max_tokens: int | None = 1024,
-    tools: list[dict[str, Any]] | None = None,
+    tools: list[dict[str, Any]],
     **kw: Any,
 ) -> _Asked:
     body = {**kw, "model": model, "messages": to_chat(messages, server=server)}
     optional = {"temperature": temperature, "max_tokens": max_tokens, "tools": tools or None}
     body.update((name, value) for name, value in optional.items() if value is not None)
-    used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-    return _Asked(body, client, server, parameters_of(tools or ()), used_ids)
+    return _Asked(body, client, server, parameters_of(tools), used_ids(messages))
 
 
 class ChatReading(Reading):
@@ -172,7 +179,6 @@ class ChatReading(Reading):
         reply = reply_of(
             completion, model=self._model, server=self._server, taken_ids=self._taken_ids
         )
-        # A text that was cut off ("length") holds no call, even if it seems whole.
-        if reply["finish_reason"] == "stop" and self._offered:
+        if reply["finish_reason"] in ("stop", "length") and "tool_calls" not in reply:
             take_printed_calls(reply, self._offered)
         return reply

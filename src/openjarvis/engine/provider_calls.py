@@ -26,9 +26,9 @@ class Told:
         self._calls[key] = ProviderCall(id=call_id, name=name, arguments=written, output=output)
 
     def answered(self, call_id: str, output: str) -> None:
-        """Note what a call that is known gave."""
-        if call_id in self._calls:
-            self._calls[call_id]["output"] = output
+        """Note what a call gave, of this turn or of an earlier one."""
+        unnamed = ProviderCall(id=call_id, name="", arguments="", output="")
+        self._calls.setdefault(call_id, unnamed)["output"] = output
 
     def add_to(self, reply: Reply) -> None:
         """Put what was told into the reply."""

@@ -5,15 +5,23 @@ Reasoning (encrypted) and the items of tools that OpenAI ran travel in
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role
-from openjarvis.engine.adapter import Client, Exchange, Reading
+from openjarvis.engine.adapter import Client, Reading
 from openjarvis.engine.base import Reply, ReplyCall, Usage, usage_of
+from openjarvis.engine.cloud import CloudExchange, names_by
 from openjarvis.engine.errors import Server, reported_error, unavailable
-from openjarvis.engine.messages import CallIds, acceptable_arguments, acceptable_name, text_of
+from openjarvis.engine.messages import (
+    CallIds,
+    acceptable_arguments,
+    acceptable_name,
+    text_of,
+    used_ids,
+)
 from openjarvis.engine.openai_tools import NAMES_IN_ANSWERS
+from openjarvis.engine.pictures import pictured
 from openjarvis.engine.provider_calls import Told
 from openjarvis.engine.wire import count, items, kept_parts, mapping, text
 from openjarvis.toolkit.provider import ProviderTool
@@ -32,13 +40,23 @@ Items = list[dict[str, Any]]
 
 def to_input(messages: Iterable[Message], server: Server) -> Items:
     """Return `messages` as the input of a request."""
-    return [item for message in messages for item in _items(message, server)]
+    given: Items = []
+    for message, images in pictured(messages):
+        is_result = message.role is Role.TOOL
+        given += [_result(message, images)] if is_result else _items(message, server)
+    return given
+
+
+def _result(message: Message, images: Sequence[Image]) -> dict[str, Any]:
+    output: str | Items = message.text
+    if images:
+        said = [{"type": "input_text", "text": message.text}] if message.text else []
+        output = [*said, *({"type": "input_image", "image_url": one.url} for one in images)]
+    call_id = message.tool_call_id or ""
+    return {"type": "function_call_output", "call_id": call_id, "output": output}
 
 
 def _items(message: Message, server: Server) -> Items:
-    if message.role is Role.TOOL:
-        call_id = message.tool_call_id or ""
-        return [{"type": "function_call_output", "call_id": call_id, "output": message.text}]
     calls = [
         {
             "type": "function_call",
@@ -67,15 +85,8 @@ def _refusal(item: Mapping[str, Any]) -> str:
     return "".join(text(mapping(part).get("refusal")) for part in items(item.get("content")))
 
 
-@dataclass(frozen=True)
-class ResponsesExchange(Exchange):
+class ResponsesExchange(CloudExchange):
     """A request to the Responses interface."""
-
-    body: dict[str, Any]
-    client: Client
-    server: Server
-    used_ids: frozenset[str]
-    names: dict[str, str]
 
     def reading(self) -> "ResponsesReading":
         return ResponsesReading(self.server, self.body["model"], self.used_ids, self.names)
@@ -90,11 +101,11 @@ def responses_exchange(
     model: str,
     temperature: float | None = 0.7,
     max_tokens: int | None = 1024,
-    tools: list[dict[str, Any]] | None = None,
+    tools: list[dict[str, Any]],
     **kw: Any,
 ) -> ResponsesExchange:
     """Return the request; nothing is stored at OpenAI."""
-    own = [{"type": "function", "strict": False, **tool["function"]} for tool in tools or ()]
+    own = [{"type": "function", "strict": False, **tool["function"]} for tool in tools]
     body = {
         "store": False,
         "include": _INCLUDED,
@@ -105,9 +116,8 @@ def responses_exchange(
     }
     optional = {"temperature": temperature, "max_output_tokens": max_tokens}
     body.update((name, value) for name, value in optional.items() if value is not None)
-    used_ids = frozenset(call.id for message in messages for call in message.tool_calls or ())
-    names = {NAMES_IN_ANSWERS[tool.provider_type]: tool.name for tool in provider_tools}
-    return ResponsesExchange(body, client, server, used_ids, names)
+    names = names_by(NAMES_IN_ANSWERS, provider_tools)
+    return ResponsesExchange(body, client, server, used_ids(messages), names)
 
 
 class ResponsesReading(Reading):

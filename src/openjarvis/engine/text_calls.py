@@ -68,6 +68,27 @@ def find_text_calls(text: str, offered: Offered) -> TextCalls | None:
     return None
 
 
+def find_cut_calls(text: str, offered: Offered) -> TextCalls | None:
+    """Return the `<tool_call>`s at the end of a text that was cut off, or None when there are none.
+
+    The arguments of the last one may be only the beginning of what was to be written.
+    """
+    start = text.rfind(_OPEN)
+    if start < 0:
+        return None
+    whole = find_text_calls(text, offered)
+    if whole is not None:
+        return whole
+    begun = _BEGUN.match(text, start + len(_OPEN))
+    if begun is None or _CLOSE in text[start:] or begun["name"] not in offered:
+        return None
+    if _is_quoted(text, _Block(start, [])):
+        return None
+    before = find_text_calls(text[:start], offered) or TextCalls(text[:start].rstrip(), [])
+    cut = TextCall(begun["name"], begun["arguments"] or "")
+    return TextCalls(before.text, [*before.calls, cut])
+
+
 def parameters_of(tools: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return what `find_text_calls` needs to know of OpenAI function definitions."""
     offered: dict[str, list[str]] = {}
@@ -105,6 +126,11 @@ def _without_space(text: str, end: int) -> int:
 # <tool_call>{"name": …, "arguments": {…}}</tool_call>, once or several times
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_BEGUN = re.compile(
+    r'\s*\{\s*"name"\s*:\s*"(?P<name>[^"\\]*)"\s*,?\s*'
+    r'(?:"(?:arguments|parameters)"\s*:\s*(?P<arguments>.*))?',
+    re.DOTALL,
+)
 
 
 def _tagged(text: str, end: int, offered: Offered) -> _Block | None:

@@ -8,6 +8,7 @@ response = llm.generate(messages=[llm.user("Where is TH-1042?")], tools=[status]
 """
 
 from openjarvis.core.errors import LLMError, LLMErrorCode, ToolDefinitionError, ToolError
+from openjarvis.core.images import Image
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.execution.approval import Approver, Denied, ToolCallRequest
 from openjarvis.execution.policy import policy
@@ -39,6 +40,7 @@ __all__ = [
     "Detail",
     "FinishReason",
     "FunctionTool",
+    "Image",
     "LLMError",
     "LLMErrorCode",
     "Message",

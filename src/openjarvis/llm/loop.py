@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from openjarvis.core.events import EventType
+from openjarvis.core.images import PARTS, image_parts
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
 from openjarvis.execution.record import CallRecord, Outcome
@@ -21,6 +22,12 @@ NOT_RUN = "Not run: the steps of this run were used up."
 PROVIDER_PREFIX = "provider:"
 """What the names of calls begin with that the provider ran."""
 INTERRUPTED = "Not run: the run was interrupted."
+CUT_OFF = (
+    "Not run: the reply was cut off at max_tokens before this call was known to be whole. Write it "
+    "again, shorter."
+)
+MOST_PAUSES = 8
+"""How often a turn that its provider interrupts goes on, in a run without steps of its own."""
 OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
 """The engine's keywords that are about tools."""
 
@@ -55,6 +62,7 @@ class Conversation:
             spending=Spending(request.limits, str(getattr(request.engine, "prices_of", ""))),
         )
         self._used_ids = {call.id for message in self.messages for call in message.tool_calls or ()}
+        self._begun = ""  # what an interrupted turn has said so far
         self.results: list[ToolResult] = []
         self._open: list[ToolCall] = []
         self._sources: dict[str, Source] = {}
@@ -71,11 +79,12 @@ class Conversation:
         """
         turn = self._read(reply)
         if self._is_last:
-            turn = turn._replace(calls=[], correction="")
+            turn = turn._replace(calls=[], correction="", is_paused=False)
         response = self._response
         response.steps += not self._is_last
         self.run.step = response.steps
-        response.text, response.finish_reason = turn.text, turn.finish_reason
+        response.text, response.finish_reason = self._begun + turn.text, turn.finish_reason
+        self._begun = response.text if turn.is_paused else ""
         response.model = turn.model or response.model
         for kind, tokens in turn.usage.items():
             response.usage[kind] = response.usage.get(kind, 0) + tokens
@@ -92,6 +101,10 @@ class Conversation:
     def _next_calls(self, turn: Turn) -> Sequence[ToolCall]:
         """Return the calls of a turn that are to be run now."""
         most = self.request.max_steps
+        if turn.is_paused:
+            may_go_on = self._response.steps < (MOST_PAUSES if most is None else most)
+            self.has_ended = not may_go_on or bool(self._response.spending.why_to_stop())
+            return ()
         if not turn.wants_more:
             self.has_ended = True
             return ()
@@ -116,7 +129,12 @@ class Conversation:
             return ()
         if turn.correction:
             self._tell(turn.correction)
-        return turn.calls
+        if turn.finish_reason is not FinishReason.LENGTH:
+            return turn.calls
+        # What was cut off may look whole: no arguments yet read as none.
+        if len(turn.calls) == 1:
+            self.take_results(())
+        return turn.calls[:-1]
 
     def _begin_last_turn(self) -> None:
         self._is_last = True
@@ -125,10 +143,12 @@ class Conversation:
 
     def take_results(self, performed: Sequence[Performed]) -> None:
         """Add the results of the calls that `take_reply` returned, in their order."""
-        for call, done in zip(self._open, performed, strict=True):
+        for call, done in zip(self._open, performed, strict=False):
             self._answer(call, done.record)
+            self._show_images(done)
             self.results.append(done.result)
-        self._open = []
+        self._open = self._open[len(performed) :]
+        self._leave_open(CUT_OFF)
 
     def interrupt(self, partial: str = "") -> Response:
         """Close a run that was broken off, and return what it had gathered.
@@ -145,7 +165,7 @@ class Conversation:
                 self._answer(call, record)
         self._open = []
         if partial:
-            self._response.text = partial
+            self._response.text = self._begun + partial
             self.messages.append(Message(Role.ASSISTANT, partial))
         return self.response()
 
@@ -192,6 +212,14 @@ class Conversation:
             )
         )
 
+    def _show_images(self, done: Performed) -> None:
+        """Keep the images of a result beside its text, for an engine that can show them."""
+        answer = self.messages[-1]
+        if answer.role is Role.TOOL and done.record.outcome is Outcome.RAN:
+            images = image_parts(done.result.metadata)
+            if images:
+                answer.metadata[PARTS] = images
+
     def _leave_open(self, why: str) -> None:
         for call in self._open:
             self._not_run(call, why)
@@ -207,13 +235,23 @@ class Conversation:
 
     def _note_provider_call(self, made: ProviderCall) -> None:
         """Record a call that the provider made and answered on its own side."""
-        name, output = f"{PROVIDER_PREFIX}{made['name']}", made["output"]
+        output = made["output"]
+        if not made["name"]:
+            self._complete_provider_call(made["id"], output)
+            return
+        name = f"{PROVIDER_PREFIX}{made['name']}"
         step = self._response.steps
         record = CallRecord(
             made["id"], name, made["arguments"], output=output, outcome=Outcome.RAN, step=step
         )
         self._response.tool_calls.append(record)
         self.results.append(ToolResult(name, output))
+
+    def _complete_provider_call(self, call_id: str, output: str) -> None:
+        """Add to a call of an earlier turn what it gave."""
+        for record, result in zip(self._response.tool_calls, self.results, strict=True):
+            if record.call_id == call_id and record.name.startswith(PROVIDER_PREFIX):
+                record.output = result.content = output
 
     def _publish(self, event_type: EventType, **data: Any) -> None:
         if self.request.bus is not None:

@@ -6,7 +6,7 @@ from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.core.strict_json import dumps
 from openjarvis.core.types import ToolCall
 from openjarvis.engine.base import ProviderCall
-from openjarvis.llm.response import FinishReason, Source, finish_reason
+from openjarvis.llm.response import PAUSE, FinishReason, Source, finish_reason
 
 _UNREADABLE = "(arguments that cannot be written as text)"
 _TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
@@ -15,7 +15,8 @@ _TOKEN_KINDS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_to
 class Turn(NamedTuple):
     """One model turn in our terms.
 
-    `correction` is what the model is told of a turn that cannot be used, to try again.
+    `correction` is what the model is told of a turn that cannot be used, to try again. A turn that
+    `is_paused` goes on when it is sent back.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Turn(NamedTuple):
     cost_usd: float | None
     metadata: dict[str, Any]
     correction: str = ""
+    is_paused: bool = False
 
     @property
     def wants_more(self) -> bool:
@@ -76,6 +78,7 @@ def _read(reply: Any) -> Turn:
         [_provider_call(entry) for entry in _list(reply.get("provider_calls"))],
         _cost(reply.get("cost_usd")),
         metadata if isinstance(metadata, dict) else {},
+        is_paused=reply.get("finish_reason") == PAUSE and not calls,
     )
 
 

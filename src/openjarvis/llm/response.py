@@ -8,6 +8,9 @@ from openjarvis.core.types import Message
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.limits import Limits, Spending
 
+PAUSE = "pause"
+"""An engine's finish reason for a turn that goes on when it is sent back."""
+
 
 class FinishReason(StrEnum):
     """Why the model stopped."""
@@ -63,7 +66,7 @@ class Response:
 
 def finish_reason(said: Any, *, has_calls: bool) -> FinishReason:
     """Return an engine's finish reason as ours; an unknown one is a plain stop."""
-    if said in ("length", "max_tokens"):
+    if said in ("length", "max_tokens", PAUSE):
         return FinishReason.LENGTH
     if said in ("content_filter", "safety", "refusal"):
         return FinishReason.CONTENT_FILTER

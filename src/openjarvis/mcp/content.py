@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from openjarvis.core.images import PARTS, decoded, line_of
 from openjarvis.core.strict_json import dumps
 from openjarvis.core.types import ToolResult
 
@@ -21,7 +22,7 @@ def tool_result(name: str, server: str, answer: Any) -> ToolResult:
     metadata: dict[str, Any] = {"origin": f"mcp:{server}"}
     lines, parts = _read(whole.get("content") or [])
     if parts:
-        metadata["parts"] = parts
+        metadata[PARTS] = parts
     structured = whole.get("structuredContent")
     if structured is not None:
         metadata["structured_content"] = structured
@@ -56,7 +57,7 @@ def _line(block: Mapping[str, Any]) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return f"[{kind} {block.get('mimeType', '')}, {len(_data(block)) * 3 // 4:,} bytes]"
+        return _medium(kind, str(block.get("mimeType", "")), _data(block))
     if kind == "resource_link":
         return f"[link {block.get('name', '')}: {block.get('uri', '')}]"
     if kind == "resource":
@@ -66,6 +67,13 @@ def _line(block: Mapping[str, Any]) -> str:
             return f"{head}]\n{resource['text']}"
         return f"{head}, {len(_data(block)) * 3 // 4:,} bytes]"
     return f"[{kind} content]"
+
+
+def _medium(kind: str, media_type: str, data: str) -> str:
+    try:
+        return line_of(kind, media_type, decoded(data))
+    except ValueError:
+        return f"[{kind} {media_type}, which is no base64]"
 
 
 def _data(block: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 from openjarvis.core import strict_json
 from openjarvis.core.errors import ToolDefinitionError, ToolError
+from openjarvis.core.images import PARTS, Image
 from openjarvis.core.types import ToolResult
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.toolkit.base import BaseTool, Example, ToolSpec, check_name
@@ -192,6 +193,8 @@ def result_of(tool_name: str, value: Any) -> ToolResult:
         return ToolResult(tool_name, value)
     if isinstance(value, ToolResult):
         return value
+    if type(value) is Image or (type(value) is list and Image in map(type, value)):
+        return _with_images(tool_name, value)
     try:
         if isinstance(value, Iterator):
             raise TypeError("what an iterator still holds has no end that can be known")
@@ -199,8 +202,17 @@ def result_of(tool_name: str, value: Any) -> ToolResult:
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(
             f"The tool {tool_name!r} returned {type(value).__name__}, which JSON cannot hold; it "
-            "should return text, JSON values, a pydantic model or a ToolResult."
+            "should return text, JSON values, a pydantic model, an Image or a ToolResult."
         ) from error
+
+
+def _with_images(tool_name: str, value: Any) -> ToolResult:
+    """Return images, alone or in a list with texts, as a result: a line of text stands for each."""
+    given = value if type(value) is list else [value]
+    images = [one for one in given if type(one) is Image]
+    lines = [one.line if type(one) is Image else result_of(tool_name, one).content for one in given]
+    parts = [image.part for image in images]
+    return ToolResult(tool_name, "\n".join(lines), metadata={PARTS: parts})
 
 
 def _json_text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """What every engine must make of the same conversations: scenarios, and how a run is summed up.
 
 A scenario is what the model does turn by turn. Each engine's own server says it in its own wire
-format; what comes out of the loop must be the same.
+format; what comes out of the loop must be the same. `test_conformance.py` runs them.
 """
 
 import asyncio
@@ -47,6 +47,9 @@ class Scenario:
     """What the model must have been told by the last request."""
     finish: llm.FinishReason = llm.FinishReason.STOP
     options: dict[str, Any] = field(default_factory=dict)
+    question: str = "Rain?"
+    offline_text: str = ""
+    """What is answered without a model to the question; "" where it takes a model."""
 
 
 @llm.tool
@@ -82,7 +85,33 @@ SCENARIOS = {
     "no tools": Scenario((Turn("No rain."),), "No rain.", options={"tools": ()}),
     "no call": Scenario((Turn("No rain."),), "No rain."),
     "one call": Scenario(
-        (Turn(calls=(("weather", _OSLO),)), Turn("Dry.")), "Dry.", (_RAN,), (_DRY,)
+        (Turn(calls=(("weather", _OSLO),)), Turn("Dry.")),
+        "Dry.",
+        (_RAN,),
+        (_DRY,),
+        question='What is the weather in "Oslo"?',
+        offline_text=_DRY,
+    ),
+    "no answer": Scenario((Turn(),), ""),
+    "empty arguments": Scenario(
+        (Turn(calls=(("now", ""),)), Turn("Noon.")),
+        "Noon.",
+        (Record("now", {}, "ran"),),
+        ("noon",),
+        question="What time is it?",
+        offline_text="noon",
+    ),
+    "arguments that are no JSON": Scenario(
+        (Turn(calls=(("weather", "{city: Oslo"),)), Turn("Sorry.")),
+        "Sorry.",
+        (Record("weather", None, "failed"),),
+        ("Invalid arguments JSON",),
+    ),
+    "a call without a name": Scenario(
+        (Turn(calls=(("", "{}"),)), Turn("Sorry.")),
+        "Sorry.",
+        (Record("", None, "unknown_tool"),),
+        ("Unknown tool",),
     ),
     "parallel calls with text": Scenario(
         (Turn("Wait.", (("weather", _OSLO), ("now", "{}"))), Turn("Dry at noon.")),
@@ -106,6 +135,8 @@ SCENARIOS = {
         "Closed.",
         (Record("broken", {}, "failed"),),
         ("The station is closed.",),
+        question="Show me what is broken.",
+        offline_text="The tool broken failed: The station is closed.",
     ),
     "denied": Scenario(
         (Turn(calls=(("weather", _OSLO),)), Turn("A person must ask.")),
@@ -113,18 +144,24 @@ SCENARIOS = {
         (Record("weather", {"city": "Oslo"}, "denied"),),
         ("not today",),
         options={"approve": lambda request: llm.Denied("not today")},
+        question='What is the weather in "Oslo"?',
+        offline_text="not today",
     ),
     "a long result": Scenario(
         (Turn(calls=(("archive", '{"query": "all"}'),)), Turn("Much.")),
         "Much.",
         (Record("archive", {"query": "all"}, "ran"),),
         ("x" * 10_000,),
+        question='Search the archive for "all"',
+        offline_text="x" * 10_000,
     ),
     "other scripts": Scenario(
         (Turn(THAI, (("weather", json.dumps({"city": THAI}, ensure_ascii=False)),)), Turn(THAI)),
         THAI,
         (Record("weather", {"city": THAI}, "ran"),),
         (f"No rain in {THAI}.",),
+        question=f'What is the weather in "{THAI}"?',
+        offline_text=f"No rain in {THAI}.",
     ),
     "an unknown tool": Scenario(
         (Turn(calls=(("rm", '{"path": "/"}'),)), Turn("I cannot.")),
@@ -139,6 +176,18 @@ SCENARIOS = {
         ("city",),
     ),
     "cut off": Scenario((Turn("No ra", finish="length"),), "No ra", finish=llm.FinishReason.LENGTH),
+    "cut off in a call": Scenario(
+        (Turn(calls=(("now", "{}"),), finish="length"), Turn("Noon.")),
+        "Noon.",
+        (Record("now", None, "not_run"),),
+        ("cut off at max_tokens",),
+    ),
+    "cut off in the last of two calls": Scenario(
+        (Turn(calls=(("weather", _OSLO), ("now", "{}")), finish="length"), Turn("Dry.")),
+        "Dry.",
+        (_RAN, Record("now", None, "not_run")),
+        (_DRY, "cut off at max_tokens"),
+    ),
     "filtered": Scenario((Turn(finish="filtered"),), "", finish=llm.FinishReason.CONTENT_FILTER),
     "the steps used up": Scenario(
         (Turn(calls=(("now", "{}"),)), Turn(calls=(("weather", _OSLO),))),
@@ -157,7 +206,7 @@ def _request(engine: InferenceEngine, scenario: Scenario) -> dict[str, Any]:
         "engine": engine,
         "model": "m",
         "system": "Be brief.",
-        "messages": [llm.user("Rain?")],
+        "messages": [llm.user(scenario.question)],
         "tools": TOOLS,
         "max_steps": 5,
         **scenario.options,
@@ -200,6 +249,11 @@ def check(scenario: Scenario, heard: str, response: llm.Response) -> None:
     """Fail unless a run ended as the scenario says."""
     assert heard == "".join(turn.text for turn in scenario.turns)
     assert response.text == scenario.text
+    check_calls(scenario, response)
+
+
+def check_calls(scenario: Scenario, response: llm.Response) -> None:
+    """Fail unless a run made the calls of the scenario, and ended as it says."""
     assert response.finish_reason is scenario.finish
     assert response.steps == len(scenario.turns)
     made = [Record(one.name, one.arguments, one.outcome.value) for one in response.tool_calls]
