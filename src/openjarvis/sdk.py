@@ -16,7 +16,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
-from openjarvis.system import System, agent_class, get_engine
+from openjarvis.system import System, agent_class, default_agent, get_engine
 from openjarvis.tools.catalog import Chosen
 
 # Loaded when they are first used; see `system`.
@@ -85,6 +85,7 @@ class Jarvis:
         query: str,
         *,
         agent: str | None = None,
+        mode: str | None = None,
         tools: Iterable[Chosen] | None = None,
         model: str | None = None,
         temperature: float | None = None,
@@ -100,8 +101,8 @@ class Jarvis:
         Keys: `content`, `usage`, `cost_usd` (of the model's turns; None when a price is not known),
         `model`, `engine`; with an agent also `agent`, `turns` and
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
-        `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
-        orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
+        `arguments`, `call_id` and `latency_seconds`. With `tools` or a `mode` and no agent it is
+        the orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
         knows of the query, where a memory is configured. `document` is a long text, or the `Path`
         of one, for the agent `rlm` (the default when there is one).
 
@@ -110,15 +111,17 @@ class Jarvis:
             LLMError: when the model cannot be asked.
             UnknownToolError: when a name is no tool's.
             UnknownAgentError: when there is no such agent.
+            UnknownModeError: when it does not have this mode.
         """
         if isinstance(tools, str):
             raise TypeError(f"tools={tools!r}: expected a list of names, e.g. [{tools!r}].")
         chosen = list(tools or ())
-        key = agent or ("rlm" if document else "orchestrator" if chosen else "simple")
+        key = agent or default_agent(tools=chosen, document=document, mode=mode)
         if document and not agent_class(key).takes_document:
             raise ValueError(f"The agent {key!r} works on no document; use 'rlm'.")
         made = self._system.agent(
             key,
+            mode=mode,
             tools=chosen,
             model=model,
             approve=approve,
@@ -142,7 +145,7 @@ class Jarvis:
             "model": result.metadata.get("model") or model or self._system.model,
             "engine": self._system.engine_key,
         }
-        if agent or chosen or document:
+        if agent or chosen or document or mode:
             answer |= {"agent": key, **_with_tools(result)}
         return answer
 

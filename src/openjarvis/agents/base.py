@@ -62,6 +62,8 @@ class BaseAgent(ABC):
     """Tools, by name, that a system adds to those chosen: the agent cannot work without them."""
     settings: ClassVar[str] = ""
     """The section of the configuration whose values are options of the constructor."""
+    modes: ClassVar[tuple[str, ...]] = ()
+    """What the constructor's option `mode` may be; the first is the default."""
     takes_document: ClassVar[bool] = False
     """Whether it works on `AgentContext.document`."""
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import click
 
-from openjarvis.cli.ask import find_engine
+from openjarvis.cli.ask import check_agent, find_engine
 from openjarvis.cli.chat_commands import Leave, obey
 from openjarvis.cli.chat_input import Input
 from openjarvis.cli.chat_session import ChatSession
-from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
     allow_dir_option,
     approve_option,
     approver,
+    mode_option,
     split_names,
     tools_dir_option,
     tools_option,
@@ -24,11 +24,12 @@ from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sdk import Jarvis
-from openjarvis.system import UnknownAgentError, agent_class
+from openjarvis.system import default_agent
 
 
 @click.command()
 @click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
+@mode_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -41,6 +42,7 @@ from openjarvis.system import UnknownAgentError, agent_class
 @tools_dir_option
 def chat(
     agent: str,
+    mode: str | None,
     tools: tuple[str, ...],
     engine: str | None,
     model: str | None,
@@ -56,11 +58,7 @@ def chat(
     """
     config = load_config()
     agent = agent or config.agent.default
-    try:
-        if agent:
-            agent_class(agent)
-    except UnknownAgentError as error:
-        raise Failure(str(error), 2) from error
+    check_agent(agent or default_agent(mode=mode), mode)
 
     def open_jarvis(key: str | None, model: str | None) -> Jarvis:
         found, built = find_engine(config, key, model)
@@ -81,6 +79,7 @@ def chat(
         engine=engine,
         model=model,
         agent=agent,
+        mode=mode,
         tools=split_names(*tools) or config.chat.tools,
         approve=approver(approve),
         numbers=numbers,

@@ -16,6 +16,7 @@ from openjarvis.llm.history import assistant, user
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.stream import Stream
 from openjarvis.sdk import Jarvis
+from openjarvis.system import default_agent
 from openjarvis.tools import catalog
 
 STOPPED = "[The user stopped this answer.]"
@@ -35,6 +36,7 @@ class ChatSession:
         engine: str | None,
         model: str | None,
         agent: str,
+        mode: str | None,
         tools: Sequence[str],
         approve: Approver,
         numbers: dict[str, Any],
@@ -43,6 +45,7 @@ class ChatSession:
     ) -> None:
         self._open_jarvis = open_jarvis
         self._agent_key = agent
+        self._mode = mode
         self._approve = approve
         self._numbers = numbers
         self._out = out
@@ -64,7 +67,7 @@ class ChatSession:
     @property
     def agent_key(self) -> str:
         """The agent that answers."""
-        return self._agent_key or ("orchestrator" if self.tools else "simple")
+        return self._agent_key or default_agent(tools=self.tools, mode=self._mode)
 
     def ask(self, text: str) -> None:
         """Have `text` answered and shown; the conversation goes on from wherever that ends.
@@ -156,6 +159,7 @@ class ChatSession:
         if self._made is None:
             self._made = self.jarvis.system.agent(
                 self.agent_key,
+                mode=self._mode,
                 tools=self.tools,
                 model=self.model,
                 approve=self._approve,

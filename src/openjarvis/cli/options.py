@@ -26,6 +26,10 @@ def tools_option(text: str) -> Callable[[Command], Command]:
     return click.option("--tools", multiple=True, metavar="NAMES", help=text)
 
 
+mode_option = click.option(
+    "--mode", help="How the orchestrator works: function_calling, or structured in text."
+)
+
 allow_dir_option = click.option(
     "--allow-dir",
     "allowed_dirs",
