@@ -289,7 +289,7 @@ class TestAgent:
         system = System(config, ScriptedEngine([says("4")]))
 
         assert system.agent("native_react").run("2+2?").content == "4"
-        with pytest.raises(ConfigError, match="Unknown mode 'struct'.* `mode` in .agent."):
+        with pytest.raises(ConfigError, match=r"Unknown mode 'struct'.* `mode` in \[agent\]"):
             system.agent("orchestrator")
 
     def test_an_unknown_key_names_the_nearest(self) -> None:

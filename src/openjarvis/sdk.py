@@ -102,9 +102,9 @@ class Jarvis:
         `model`, `engine`; with an agent also `agent`, `turns` and
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
         `arguments`, `call_id` and `latency_seconds`. With `tools` or a `mode` and no agent it is
-        the orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
-        knows of the query, where a memory is configured. `document` is a long text, or the `Path`
-        of one, for the agent `rlm` (the default when there is one).
+        the orchestrator. `tools` are names, tools or typed functions. `context` adds what the
+        memory knows of the query, where a memory is configured. `document` is a long text, or the
+        `Path` of one, for the agent `rlm` (the default when there is one).
 
         Raises:
             ValueError: when the agent works on no document.
@@ -137,16 +137,11 @@ class Jarvis:
             document=document or given.document,
         )
         result = made.run(query, filled)
-        spending = result.metadata.get("spending")
-        answer = {
-            "content": result.content,
-            "usage": result.metadata.get("usage", {}),
-            "cost_usd": getattr(spending, "cost_usd", None),
-            "model": result.metadata.get("model") or model or self._system.model,
-            "engine": self._system.engine_key,
-        }
+        answer = answer_of(
+            result, engine=self._system.engine_key, model=model or self._system.model
+        )
         if agent or chosen or document or mode:
-            answer |= {"agent": key, **_with_tools(result)}
+            answer |= {"agent": key, **turns_of(result)}
         return answer
 
     async def aask(self, query: str, **options: Any) -> str:
@@ -207,7 +202,19 @@ class Jarvis:
         self.close()
 
 
-def _with_tools(result: AgentResult) -> dict[str, Any]:
+def answer_of(result: AgentResult, *, engine: str, model: str) -> dict[str, Any]:
+    """Return an agent's answer with what it took; `model` is the one that was asked for."""
+    return {
+        "content": result.content,
+        "usage": result.metadata.get("usage", {}),
+        "cost_usd": getattr(result.metadata.get("spending"), "cost_usd", None),
+        "model": result.metadata.get("model") or model,
+        "engine": engine,
+    }
+
+
+def turns_of(result: AgentResult) -> dict[str, Any]:
+    """Return how an agent came to its answer: its turns, and the calls of its tools."""
     records: list[CallRecord | None] = [*result.tool_calls]
     records += [None] * (len(result.tool_results) - len(records))  # an agent without records
     return {

@@ -153,10 +153,17 @@ def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tup
 
 
 def _print(answer: dict[str, Any], *, as_json: bool) -> None:
-    denied = [done for done in answer.get("tool_results", ()) if done.get("outcome") == "denied"]
+    told = with_denied(answer)
     if as_json:
-        show_json({"turns": 1, "tool_results": [], **answer, "denied": denied})
+        show_json(told)
         return
-    for done in denied:
+    for done in told["denied"]:
         notice(done["content"])
     show(answer["content"])
+
+
+def with_denied(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as `--json` prints it: always with turns, results and those denied."""
+    answer = {"turns": 1, "tool_results": [], **answer}
+    denied = [done for done in answer["tool_results"] if done.get("outcome") == "denied"]
+    return {**answer, "denied": denied}
