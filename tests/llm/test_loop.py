@@ -109,3 +109,12 @@ def test_an_answer_in_time_needs_no_last_word() -> None:
 
     assert converse(run).text == "Three."
     assert not run.ran_out
+
+
+@pytest.mark.parametrize("partial", ["", " ", "\n"])
+def test_a_turn_broken_off_before_its_first_word_leaves_no_message(partial: str) -> None:
+    run = conversation(ScriptedEngine())
+
+    response = run.interrupt(partial)
+
+    assert [message.text for message in response.messages] == ["1+2?"]

@@ -153,7 +153,7 @@ class Conversation:
             else:
                 self._answer(call, record)
         self._open = []
-        if partial:
+        if partial.strip():  # providers refuse a message of white space
             self._response.text = partial
             self.messages.append(Message(Role.ASSISTANT, partial))
         return self.response()
