@@ -592,6 +592,21 @@ class TestInAPipe:
 
         assert (done.returncode, done.stdout) == (1, "Yes.\n")
 
+    def test_bytes_that_are_no_text_are_refused_and_forgotten(self, folder: Path) -> None:
+        with OpenAIServer(speaks("Fine.")) as server:
+            done = subprocess.run(
+                [sys.executable, *command()],
+                input=b"caf\xe9\nAnd now?\n",
+                capture_output=True,
+                env=environment(folder, server),
+                cwd=folder,
+                timeout=60,
+            )
+
+        assert (done.returncode, done.stdout) == (1, b"Fine.\n")
+        assert b"Error: The question is not UTF-8 text" in done.stderr
+        assert len(server.bodies[0]["messages"]) == 1
+
     def test_it_ends_when_nobody_reads_the_answers(self, folder: Path) -> None:
         line = f"'{sys.executable}' -m openjarvis chat -e offline --tools calculator"
         done = subprocess.run(

@@ -117,13 +117,29 @@ def _question(words: tuple[str, ...]) -> str:
     try:
         if not words and sys.stdin is not None and not sys.stdin.isatty():
             words = (sys.stdin.read(),)
-        question = " ".join(words).strip()
-        question.encode()
     except UnicodeError as error:
-        raise click.UsageError(f"The question is not UTF-8 text: {error}.") from error
+        raise _no_text(error) from error
+    question = " ".join(words).strip()
+    check_text(question)
     if not question:
         raise click.UsageError("Missing argument 'QUERY...': what is the question?")
     return question
+
+
+def check_text(question: str) -> None:
+    """Refuse a question with bytes that are no text: some providers take none of the rest then.
+
+    Raises:
+        UsageError: saying where they are.
+    """
+    try:
+        question.encode()
+    except UnicodeError as error:
+        raise _no_text(error) from error
+
+
+def _no_text(error: UnicodeError) -> click.UsageError:
+    return click.UsageError(f"The question is not UTF-8 text: {error}.")
 
 
 def check_agent(agent: str, mode: str | None) -> None:

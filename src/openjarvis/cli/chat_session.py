@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from openjarvis.agents.base import AgentContext, AgentResult, BaseAgent
 from openjarvis.agents.conversing import ConversingAgent, result_of
-from openjarvis.cli.ask import with_denied
+from openjarvis.cli.ask import check_text, with_denied
 from openjarvis.cli.chat_progress import ProgressLine
 from openjarvis.cli.chat_show import Show
 from openjarvis.core.types import Conversation as History
@@ -90,10 +90,12 @@ class ChatSession:
         False when the user stopped the answer.
 
         Raises:
+            UsageError: when the question is no text.
             LLMError: when the model cannot be asked. Where nothing had come of the question yet,
                 it is as if it had not been asked.
         """
         self._result = AgentResult("")
+        check_text(text)
         recalled = self.jarvis.system.recall(text) if self._recalls else []
         show, agent = Show(self._out, self._line, is_silent=self._as_json), self._agent()
         context = AgentContext(
