@@ -16,7 +16,14 @@ from openjarvis.core.registry import AgentRegistry
 from openjarvis.core.types import ToolCall
 from openjarvis.execution.audit import AuditLog
 from openjarvis.execution.policy import policy
-from openjarvis.system import System, UnknownAgentError, agent_class, get_engine, open_audit
+from openjarvis.system import (
+    System,
+    UnknownAgentError,
+    UnknownModeError,
+    agent_class,
+    get_engine,
+    open_audit,
+)
 from openjarvis.testing import ScriptedEngine, says
 from openjarvis.tools.catalog import UnknownToolError
 from openjarvis.tools.repl import ReplTool
@@ -245,6 +252,45 @@ class TestAgent:
     )
     def test_the_class_of_a_key(self, key: str, kind: type[BaseAgent]) -> None:
         assert agent_class(key) is kind
+
+    @pytest.mark.parametrize("by", ["option", "configuration"])
+    def test_the_mode_of_the_orchestrator_may_be_chosen(self, by: str) -> None:
+        config = JarvisConfig()
+        options: dict[str, Any] = {"mode": "structured"}
+        if by == "configuration":
+            config.agent.mode = options.pop("mode")
+        engine = ScriptedEngine([says("THOUGHT: so\nFINAL_ANSWER: 4")])
+
+        result = System(config, engine).agent("orchestrator", **options).run("2+2?")
+
+        assert result.content == "4"
+        assert "FINAL_ANSWER: the answer" in engine.requests[0].messages[0].text
+
+    def test_an_option_goes_before_the_configured_mode(self) -> None:
+        config = JarvisConfig()
+        config.agent.mode = "structured"
+        engine = ScriptedEngine([says("FINAL_ANSWER: 4")])
+
+        agent = System(config, engine).agent("orchestrator", mode="function_calling")
+
+        assert agent.run("2+2?").content == "FINAL_ANSWER: 4"
+
+    def test_a_mode_that_the_agent_does_not_have_is_refused(self) -> None:
+        system = System(JarvisConfig(), ScriptedEngine())
+
+        with pytest.raises(UnknownModeError, match=r"'struct'. Did you mean 'structured'\?"):
+            system.agent("orchestrator", mode="struct")
+        with pytest.raises(UnknownModeError, match="The agent 'native_react' has no modes"):
+            system.agent("native_react", mode="structured")
+
+    def test_a_configured_mode_is_for_the_agents_that_have_modes(self) -> None:
+        config = JarvisConfig()
+        config.agent.mode = "struct"
+        system = System(config, ScriptedEngine([says("4")]))
+
+        assert system.agent("native_react").run("2+2?").content == "4"
+        with pytest.raises(ConfigError, match=r"Unknown mode 'struct'.* `mode` in \[agent\]"):
+            system.agent("orchestrator")
 
     def test_an_unknown_key_names_the_nearest(self) -> None:
         with pytest.raises(UnknownAgentError) as caught:

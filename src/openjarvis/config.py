@@ -47,6 +47,7 @@ class AgentConfig:
     """`[agent]`: how agents run unless told otherwise."""
 
     default: str = ""
+    mode: str = ""
     system_prompt: str = ""
     max_turns: int = _between(1, math.inf, 10)
     temperature: float = _between(0, 2, 0.7)

@@ -16,7 +16,7 @@ from openjarvis.engine.discovery import engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
-from openjarvis.system import System, agent_class, get_engine
+from openjarvis.system import System, agent_class, default_agent, get_engine
 from openjarvis.tools.catalog import Chosen
 
 # Loaded when they are first used; see `system`.
@@ -85,6 +85,7 @@ class Jarvis:
         query: str,
         *,
         agent: str | None = None,
+        mode: str | None = None,
         tools: Iterable[Chosen] | None = None,
         model: str | None = None,
         temperature: float | None = None,
@@ -100,25 +101,27 @@ class Jarvis:
         Keys: `content`, `usage`, `cost_usd` (of the model's turns; None when a price is not known),
         `model`, `engine`; with an agent also `agent`, `turns` and
         `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
-        `arguments`, `call_id` and `latency_seconds`. With `tools` and no agent it is the
-        orchestrator. `tools` are names, tools or typed functions. `context` adds what the memory
-        knows of the query, where a memory is configured. `document` is a long text, or the `Path`
-        of one, for the agent `rlm` (the default when there is one).
+        `arguments`, `call_id` and `latency_seconds`. With `tools` or a `mode` and no agent it is
+        the orchestrator. `tools` are names, tools or typed functions. `context` adds what the
+        memory knows of the query, where a memory is configured. `document` is a long text, or the
+        `Path` of one, for the agent `rlm` (the default when there is one).
 
         Raises:
             ValueError: when the agent works on no document.
             LLMError: when the model cannot be asked.
             UnknownToolError: when a name is no tool's.
             UnknownAgentError: when there is no such agent.
+            UnknownModeError: when it does not have this mode.
         """
         if isinstance(tools, str):
             raise TypeError(f"tools={tools!r}: expected a list of names, e.g. [{tools!r}].")
         chosen = list(tools or ())
-        key = agent or ("rlm" if document else "orchestrator" if chosen else "simple")
+        key = agent or default_agent(tools=chosen, document=document, mode=mode)
         if document and not agent_class(key).takes_document:
             raise ValueError(f"The agent {key!r} works on no document; use 'rlm'.")
         made = self._system.agent(
             key,
+            mode=mode,
             tools=chosen,
             model=model,
             approve=approve,
@@ -134,16 +137,11 @@ class Jarvis:
             document=document or given.document,
         )
         result = made.run(query, filled)
-        spending = result.metadata.get("spending")
-        answer = {
-            "content": result.content,
-            "usage": result.metadata.get("usage", {}),
-            "cost_usd": getattr(spending, "cost_usd", None),
-            "model": result.metadata.get("model") or model or self._system.model,
-            "engine": self._system.engine_key,
-        }
-        if agent or chosen or document:
-            answer |= {"agent": key, **_with_tools(result)}
+        answer = answer_of(
+            result, engine=self._system.engine_key, model=model or self._system.model
+        )
+        if agent or chosen or document or mode:
+            answer |= {"agent": key, **turns_of(result)}
         return answer
 
     async def aask(self, query: str, **options: Any) -> str:
@@ -204,7 +202,19 @@ class Jarvis:
         self.close()
 
 
-def _with_tools(result: AgentResult) -> dict[str, Any]:
+def answer_of(result: AgentResult, *, engine: str, model: str) -> dict[str, Any]:
+    """Return an agent's answer with what it took; `model` is the one that was asked for."""
+    return {
+        "content": result.content,
+        "usage": result.metadata.get("usage", {}),
+        "cost_usd": getattr(result.metadata.get("spending"), "cost_usd", None),
+        "model": result.metadata.get("model") or model,
+        "engine": engine,
+    }
+
+
+def turns_of(result: AgentResult) -> dict[str, Any]:
+    """Return how an agent came to its answer: its turns, and the calls of its tools."""
     records: list[CallRecord | None] = [*result.tool_calls]
     records += [None] * (len(result.tool_results) - len(records))  # an agent without records
     return {

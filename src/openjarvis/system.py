@@ -40,6 +40,10 @@ class UnknownAgentError(ValueError):
     """A name that no agent has; the text names the nearest and all there are."""
 
 
+class UnknownModeError(ValueError):
+    """A mode that an agent does not have; the text names the nearest and all there are."""
+
+
 def get_engine(
     config: JarvisConfig, key: str | None = None, model: str | None = None
 ) -> tuple[str, InferenceEngine] | None:
@@ -231,9 +235,15 @@ class System:
 
         Raises:
             UnknownAgentError: when there is no such agent.
+            UnknownModeError: when it is given a `mode` that it does not have.
+            ConfigError: when the configured mode is none.
         """
         kind = agent_class(key)
         settings, section = self.config.agent, getattr(kind, "settings", "")
+        if options.get("mode") is None:
+            options["mode"] = configured_mode(self.config, kind)
+        else:
+            check_mode(key, options["mode"])
         defaults = {
             "max_turns": settings.max_turns,
             "temperature": settings.temperature,
@@ -322,6 +332,43 @@ def agent_class(key: str) -> type[BaseAgent]:
         raise UnknownAgentError(unknown_name("agent", key, AgentRegistry.keys()))
     kind: type[BaseAgent] = AgentRegistry.get(key)
     return kind
+
+
+def default_agent(
+    *, tools: Sequence[Chosen] = (), document: str | Path | None = None, mode: str | None = None
+) -> str:
+    """Return the key of the agent that answers where none is named."""
+    if document:
+        return "rlm"
+    return "orchestrator" if tools or mode else "simple"
+
+
+def check_mode(key: str, mode: str) -> None:
+    """Refuse a mode that the agent of this key does not have.
+
+    Raises:
+        UnknownModeError: when it has none of this name; the text names the nearest.
+        UnknownAgentError: when there is no such agent.
+    """
+    modes = getattr(agent_class(key), "modes", ())
+    if not modes:
+        raise UnknownModeError(f"The agent {key!r} has no modes; the orchestrator has.")
+    if mode not in modes:
+        raise UnknownModeError(unknown_name("mode", mode, modes))
+
+
+def configured_mode(config: JarvisConfig, kind: type[BaseAgent]) -> str | None:
+    """Return the mode that is configured, None where there is none or the agent has no modes.
+
+    Raises:
+        ConfigError: when the agent has others.
+    """
+    mode, modes = config.agent.mode, getattr(kind, "modes", ())
+    if not mode or not modes:
+        return None
+    if mode not in modes:
+        raise ConfigError(f"{unknown_name('mode', mode, modes)} It is the `mode` in [agent].")
+    return mode
 
 
 def _completed(chosen: Iterable[Chosen], kind: type[BaseAgent]) -> list[Chosen]:

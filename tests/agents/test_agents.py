@@ -241,6 +241,23 @@ class TestOrchestrator:
         assert seen == ["Ann"]
         assert result.tool_results[0].content == "Ann"
 
+    def test_the_context_hears_of_progress(self) -> None:
+        heard: list[tuple[str, str]] = []
+
+        @tool
+        def walk(context: ToolContext) -> str:
+            """Walk."""
+            context.progress("half way")
+            return "there"
+
+        engine = ScriptedEngine([calls("walk"), says("ok")])
+
+        result = OrchestratorAgent(engine, "m", tools=[walk]).run(
+            "?", AgentContext(on_progress=lambda call_id, text: heard.append((call_id, text)))
+        )
+
+        assert heard == [(result.tool_calls[0].call_id, "half way")]
+
     def test_it_takes_an_executor_of_the_callers(self) -> None:
         bus = EventBus(record_history=True)
         engine = ScriptedEngine([calls("add", a=1, b=2), says("3")])

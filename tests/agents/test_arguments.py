@@ -34,6 +34,17 @@ CASES = {
     "a number": ("3", ONE_NUMBER, {"count": 3}),
     "no number": ("three", ONE_NUMBER, {"count": "three"}),
     "the one required": ("cats", TWO, {"query": "cats"}),
+    "with its name": ("expression: 2 + 2", ONE_TEXT, {"expression": "2 + 2"}),
+    "with its name, quoted": ('expression="2 + 2"', ONE_TEXT, {"expression": "2 + 2"}),
+    "names in lines": ("query: cats\ntop: 3", TWO, {"query": "cats", "top": 3}),
+    "names in a list": ("- query：แมว\n- top：3", TWO, {"query": "แมว", "top": 3}),
+    "a name that it has not": ("note: 2 + 2", ONE_TEXT, {"expression": "note: 2 + 2"}),
+    "a name twice": ("query: a\nquery: b", TWO, {"query": "query: a\nquery: b"}),
+    "an assignment in code": (
+        "expression = 2\nprint(expression)",
+        ONE_TEXT,
+        {"expression": "expression = 2\nprint(expression)"},
+    ),
     "Thai": ("แมว", ONE_TEXT, {"expression": "แมว"}),
 }
 

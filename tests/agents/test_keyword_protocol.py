@@ -61,6 +61,17 @@ ACTIONS = {
     '{"expression": "2+2"}}\n```',
     "as a printed call": '<tool_call>{"name": "calculator", "arguments": '
     '{"expression": "2+2"}}</tool_call>',
+    "as fenced JSON without a label": 'I look.\n```json\n{"action": "calculator", '
+    '"action_input": {"expression": "2+2"}}\n```',
+    "as JSON without a label": '{"tool": "calculator", "tool_input": {"expression": "2+2"}}',
+    "a thought, then a printed call": "Thought: add\n"
+    '<tool_call>{"name": "calculator", "arguments": {"expression": "2+2"}}</tool_call>',
+    "numbered labels": f"Thought 1: add\nAction 1: calculator\nAction Input 1: {INPUT}",
+    "a numbered echo": f"Observation 1: 3\nAction 2: calculator\nAction Input 2: {INPUT}",
+    "in a sentence": f"Action: Use the `calculator` tool\nAction Input: {INPUT}",
+    "in a sentence with a purpose": f"Action: use calculator to add\nAction Input: {INPUT}",
+    "an end of turn that is spelt out": f"Action: calculator\nAction Input: {INPUT}<|im_end|>\n"
+    "<|im_start|>user\nObservation: 5",
     "no action first": f"Action: None\nAction: calculator\nAction Input: {INPUT}",
 }
 
@@ -85,6 +96,7 @@ INPUTS = {
     "labels inside JSON": ('{"a": "\\nObservation: x"}', '{"a": "\\nObservation: x"}'),
     "quoted text that goes on": ('"a" + "b"', '"a" + "b"'),
     "an observation in the same line": ("2+2 Observation: 4", "2+2"),
+    "a numbered one in the same line": ("2+2 Observation 1: 4", "2+2"),
     "single quotes": ("{'expression': '2+2'}", "{'expression': '2+2'}"),
     "cut off": ('{"expression": "2+', '{"expression": "2+'),
     "nothing": ("", ""),
@@ -104,6 +116,8 @@ INVENTED = {
     "a thought and an answer": "\nThought: it must be 5\nFinal Answer: 5",
     "in bold": "\n**Observation:** 5\n**Final Answer:** 5",
     "in capitals": "\nOBSERVATION: 5",
+    "with a number": "\nObservation 1: 5\nThought 2: so\nAction 2: clock",
+    "as another turn": "<|eot_id|>\nuser\n5",
 }
 
 
@@ -133,6 +147,13 @@ ANSWERS = {
     "an action that finishes": ('Action: Finish\nAction Input: {"answer": "4"}', "4"),
     "finish in brackets": ("Action: none\nThought: I know\nFinal Answer: 4", "4"),
     "full-width": ("Final Answer：四", "四"),
+    "an end of turn that is spelt out": ("Final Answer: 4<|im_end|>", "4"),
+    "as a JSON action": ('{"action": "Final Answer", "action_input": "4"}', "4"),
+    "an end of turn that is spoken of": ("<|im_end|> ends it.", "<|im_end|> ends it."),
+    "JSON that was asked for": (
+        '{"name": "calculator", "use": "sums"}',
+        '{"name": "calculator", "use": "sums"}',
+    ),
     "an action in the answer": ("Final Answer: 4\nAction: none", "4\nAction: none"),
 }
 

@@ -228,12 +228,24 @@ def test_an_interrupted_run_leaves_a_history_that_goes_on() -> None:
     assert [message.text for message in history] == ["1+2?", ADD, "Observation: 3"]
 
 
-def test_an_engine_that_reads_specs_is_asked_for_calls_instead() -> None:
+def test_an_engine_that_follows_no_prompt_is_asked_for_calls_instead() -> None:
     result = NativeReActAgent(OfflineEngine(), "", tools=[CalculatorTool()]).run(
         "What is 15% of 340?"
     )
 
     assert result.content == "51.0"
+
+
+def test_a_model_that_wants_specs_beside_its_tools_thinks_in_text_too() -> None:
+    class SpecsEngine(ScriptedEngine):
+        takes_specs = True
+
+    engine = SpecsEngine([says(ADD), DONE])
+
+    result = NativeReActAgent(engine, "m", tools=[add]).run("1+2?")
+
+    assert result.content == "It is 3."
+    assert [request.tools for request in engine.requests] == [None, None]
 
 
 class TestStructured:

@@ -74,6 +74,7 @@ def test_json_tells_every_call(jarvis: Jarvis) -> None:
         ("--tools", "calculater", "calculator"),
         ("--agent", "orchestrater", "orchestrator"),
         ("--engine", "ofline", "offline"),
+        ("--mode", "structerd", "structured"),
     ],
 )
 def test_an_unknown_name_is_exit_code_2_and_names_the_nearest(
@@ -84,6 +85,24 @@ def test_an_unknown_name_is_exit_code_2_and_names_the_nearest(
     assert done.exit_code == 2
     assert done.stdout == ""
     assert f"{name!r}. Did you mean {nearest!r}? There are " in done.stderr
+
+
+def test_a_mode_alone_asks_the_orchestrator(jarvis: Jarvis) -> None:
+    engine = ScriptedEngine([says("THOUGHT: so\nFINAL_ANSWER: Hello.")])
+
+    done = ask_scripted(jarvis, engine, "--mode", "structured", "--json", "hello")
+
+    answer = json.loads(done.stdout)
+    assert (answer["agent"], answer["content"], answer["turns"]) == ("orchestrator", "Hello.", 1)
+
+
+@pytest.mark.parametrize("command", ["ask", "chat"])
+@pytest.mark.parametrize("agent", ["simple", "native_react", "rlm"])
+def test_another_agent_has_no_modes(jarvis: Jarvis, command: str, agent: str) -> None:
+    done = jarvis(command, "--agent", agent, "--mode", "structured", input="hello\n")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"The agent {agent!r} has no modes; the orchestrator has." in done.stderr
 
 
 def test_a_known_engine_that_is_not_ready_is_exit_code_1(jarvis: Jarvis) -> None:

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from openai_server import (
 
 TOOL_FILE = '''
 from openjarvis import tool
+from openjarvis.llm import ToolContext
 
 
 @tool(requires_confirmation=True)
@@ -37,6 +39,35 @@ def chatter(text: str) -> str:
     """Print a text."""
     print("printed by the tool")
     return text + "\\x1b[31m"
+
+
+@tool
+def walk(context: ToolContext) -> str:
+    """Walk."""
+    context.progress("step 1 of 2")
+    context.progress("步 2\\x1b")
+    return "arrived"
+
+
+@tool
+def march(context: ToolContext) -> str:
+    """March until somebody has decided."""
+    import pathlib
+    import time
+
+    while not pathlib.Path("decided").exists():
+        context.progress("left, right")
+        time.sleep(0.01)
+    return "halted"
+
+
+@tool(requires_confirmation=True)
+def decide() -> str:
+    """Decide."""
+    import pathlib
+
+    pathlib.Path("decided").touch()
+    return "decided"
 
 
 @tool
@@ -166,6 +197,36 @@ class TestAtATerminal:
         assert "printed by the tool" in shown
         assert "Done." in shown
         assert "\x1b[31m" not in shown
+        leave(child)
+
+    def test_progress_is_one_line_that_is_rewritten(self, start: Start) -> None:
+        child = start(asks_for("walk"), speaks("Done."), options=("--tools", "walk"))
+
+        shown = say(child, "go")
+
+        assert "\r… walk: step 1 of 2\r… walk: 步 2\\x1b   \r" in shown
+        assert re.search(r"\r {16}\r\S*✓ walk \d\.\d\d s · arrived", shown)
+        leave(child)
+
+    def test_progress_waits_while_an_approval_is_asked_for(self, start: Start) -> None:
+        child = start(
+            stream(
+                fragment(call_id="a", name="march", arguments="{}"),
+                fragment(call_id="b", name="decide", arguments="{}", index=1),
+                delta("tool_calls"),
+                USAGE,
+            ),
+            speaks("Done."),
+            options=("--tools", "march,decide"),
+        )
+
+        child.sendline("go")
+        child.expect_exact("[a]lways for this tool: ")
+        shown = say(child, "y")
+
+        assert "✓ march" in shown
+        assert "✓ decide" in shown
+        assert shown.startswith("y\r\n")
         leave(child)
 
     def test_an_approval_is_asked_for_and_given(self, start: Start) -> None:
@@ -405,6 +466,111 @@ class TestInAPipe:
 
         assert (done.returncode, done.stdout) == (0, "")
 
+    def test_json_is_one_object_on_a_line_for_each_question(self, folder: Path) -> None:
+        text = "What is 15% of 340?\n/tools\n\n/nope\nWhat is 2+2?\n"
+
+        done = self.piped(folder, text, "--tools", "calculator", "--json")
+
+        first, second = map(json.loads, done.stdout.splitlines())
+        (result,) = first["tool_results"]
+        assert (first["content"], second["content"]) == ("51.0", "4")
+        assert (first["turns"], first["engine"], first["agent"]) == (2, "offline", "orchestrator")
+        assert (result["tool_name"], result["outcome"]) == ("calculator", "ran")
+        assert "error" not in first
+        assert "No language model answered" in done.stderr
+        assert "→ calculator" in done.stderr
+
+    def test_json_has_what_ask_has(self, folder: Path) -> None:
+        def shape(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: shape(item) for key, item in value.items()}
+            return [shape(item) for item in value] if isinstance(value, list) else None
+
+        question = ("--tools", "calculator", "--json")
+        talked = self.piped(folder, "What is 2+2?\n", *question).stdout
+        asked = subprocess.run(
+            [sys.executable, "-m", "openjarvis", "ask", "-e", "offline", *question, "What is 2+2?"],
+            capture_output=True,
+            text=True,
+            env=environment(folder, None),
+            cwd=folder,
+            timeout=60,
+        ).stdout
+
+        assert shape(json.loads(talked)) == shape(json.loads(asked))
+
+    def test_json_tells_trouble_and_what_was_denied(self, folder: Path) -> None:
+        answers = (
+            refusal(400, "too strange"),
+            asks_for("pay", '{"order": "A7"}'),
+            speaks("ไม่ได้ \u2028"),
+            asks_for("pay", '{"order": "B8"}'),
+            refusal(400, "no more"),
+        )
+        with OpenAIServer(*answers) as server:
+            done = self.piped(
+                folder,
+                "one\ntwo\nthree\n",
+                "--tools",
+                "pay",
+                "--tools-dir",
+                str(folder / "tools"),
+                "--json",
+                server=server,
+            )
+
+        first, second, third = map(json.loads, done.stdout.splitlines())
+        assert done.returncode == 1
+        assert "too strange" in first["error"]
+        assert (first["content"], first["turns"], first["tool_results"]) == ("", 0, [])
+        assert second["content"] == "ไม่ได้ \u2028"
+        assert [one["tool_name"] for one in second["denied"]] == ["pay"]
+        assert "no more" in third["error"]
+        assert third["turns"] == 1
+        assert [one["tool_name"] for one in third["denied"]] == ["pay"]
+        assert second["usage"]["total_tokens"] > 0
+
+    def test_json_tells_that_an_answer_was_stopped(self, folder: Path) -> None:
+        tools = ("--tools", "sleep", "--tools-dir", str(folder / "tools"))
+        with OpenAIServer(asks_for("sleep")) as server:
+            process = subprocess.Popen(
+                [sys.executable, *command("--json", *tools)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(folder, server),
+                cwd=folder,
+            )
+            assert process.stdin
+            assert process.stderr
+            process.stdin.write("sleep\n")
+            process.stdin.flush()
+            while "→ sleep" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            told, _ = process.communicate(timeout=20)
+
+        answer = json.loads(told)
+        assert answer["error"] == "[The user stopped this answer.]"
+        assert answer["tool_results"] == []
+        assert (answer["turns"], answer["model"]) == (1, "test-model")
+
+    def test_progress_is_not_shown(self, folder: Path) -> None:
+        with OpenAIServer(asks_for("walk"), speaks("Done.")) as server:
+            done = self.piped(
+                folder,
+                "go\n",
+                "--tools",
+                "walk",
+                "--tools-dir",
+                str(folder / "tools"),
+                server=server,
+            )
+
+        assert done.stdout == "Done.\n"
+        assert "step" not in done.stderr
+
     def test_approvals_are_denied_where_nobody_can_be_asked(self, folder: Path) -> None:
         with OpenAIServer(asks_for("pay", '{"order": "A7"}'), speaks("Sorry.")) as server:
             done = self.piped(
@@ -425,6 +591,21 @@ class TestInAPipe:
             done = self.piped(folder, "one\ntwo\n", server=server)
 
         assert (done.returncode, done.stdout) == (1, "Yes.\n")
+
+    def test_bytes_that_are_no_text_are_refused_and_forgotten(self, folder: Path) -> None:
+        with OpenAIServer(speaks("Fine.")) as server:
+            done = subprocess.run(
+                [sys.executable, *command()],
+                input=b"caf\xe9\nAnd now?\n",
+                capture_output=True,
+                env=environment(folder, server),
+                cwd=folder,
+                timeout=60,
+            )
+
+        assert (done.returncode, done.stdout) == (1, b"Fine.\n")
+        assert b"Error: The question is not UTF-8 text" in done.stderr
+        assert len(server.bodies[0]["messages"]) == 1
 
     def test_it_ends_when_nobody_reads_the_answers(self, folder: Path) -> None:
         line = f"'{sys.executable}' -m openjarvis chat -e offline --tools calculator"

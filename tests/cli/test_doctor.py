@@ -87,6 +87,11 @@ def test_an_audit_trail_that_is_switched_off_is_said(
             "engine: 'openai', configured, is not ready: no API key",
         ),
         ("[agent]\ndefault = 'simpel'\n", "agent: Unknown agent 'simpel'. Did you mean 'simple'"),
+        ("[agent]\nmode = 'struct'\n", "agent: Unknown mode 'struct'. Did you mean 'structured'"),
+        (
+            "[agent]\ndefault = 'simple'\nmode = 'structured'\n",
+            "agent: The agent 'simple' has no modes",
+        ),
         ("[tools.web_search]\nprovidr = 'x'\n", "[tools.web_search] providr: unknown key"),
         ("[memory]\nbackend = 'sqlight'\n", "memory: [memory] backend = 'sqlight'"),
         ("[memory]\npath = 'text'\n", "memory: The memory "),

@@ -8,6 +8,7 @@ import pytest
 import anthropic_server as claude
 from openai_server import Answer, OpenAIServer, Opened, endless, soon
 from openjarvis import llm
+from openjarvis.agents.orchestrator import OrchestratorAgent
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import anthropic_tools
 from openjarvis.engine.anthropic import AnthropicEngine
@@ -158,6 +159,21 @@ def test_results_of_parallel_calls_are_one_turn_and_failures_are_marked(serve: S
     results = server.bodies[1]["messages"][-1]["content"]
     assert [one["tool_use_id"] for one in results] == ["toolu_1", "toolu_2"]
     assert [one.get("is_error", False) for one in results] == [False, True]
+
+
+def test_a_turn_without_tools_sends_no_blocks_of_tools(serve: Serve) -> None:
+    server, engine = serve(
+        claude.message(THINKING, USE, stop_reason="tool_use"),
+        claude.message({"type": "text", "text": "I saw no clock."}),
+    )
+
+    result = OrchestratorAgent(engine, "m", tools=[now], max_turns=1).run("Time?")
+
+    assert result.content == "I saw no clock."
+    assert "tools" not in server.bodies[1]
+    assert [turn["role"] for turn in server.bodies[1]["messages"]] == ["user", "assistant", "user"]
+    kinds = {block["type"] for turn in server.bodies[1]["messages"] for block in turn["content"]}
+    assert kinds == {"text"}
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

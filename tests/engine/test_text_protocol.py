@@ -29,6 +29,24 @@ def test_calls_and_results_become_text_that_our_own_parsers_read() -> None:
     assert (result.role, result.text) == (Role.USER, "<tool_response>\nnow: noon\n</tool_response>")
 
 
+def test_results_and_what_follows_them_are_one_turn() -> None:
+    history = [
+        Message(Role.ASSISTANT, "", tool_calls=[CALL]),
+        Message(Role.TOOL, "noon", name="now", tool_call_id="c1"),
+        Message(Role.TOOL, "night", name="now", tool_call_id="c2"),
+        Message(Role.USER, "So?"),
+        Message(Role.USER, "Well?"),
+    ]
+
+    said = in_words(history, ())
+
+    assert [message.role for message in said] == [Role.ASSISTANT, Role.USER, Role.USER]
+    assert "now: noon\n" in said[1].text
+    assert "now: night\n" in said[1].text
+    assert said[1].text.endswith("\nSo?")
+    assert said[2].text == "Well?"
+
+
 def test_arguments_that_are_no_object_stay_readable() -> None:
     assert written_call("now", "{zone") == (
         '<tool_call>{"name": "now", "arguments": {"not_a_json_object": "{zone"}}</tool_call>'

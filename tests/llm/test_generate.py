@@ -475,7 +475,9 @@ def test_a_call_that_was_not_run_can_be_run_by_hand_and_answered() -> None:
     wanted = response.tool_calls[0]
 
     llm.generate(
-        messages=[*response.messages, llm.tool_result(wanted.call_id, "by hand")], engine=engine
+        messages=[*response.messages, llm.tool_result(wanted.call_id, "by hand")],
+        tools=[get_order_status],
+        engine=engine,
     )
 
     sent = engine.requests[1].messages
@@ -488,7 +490,9 @@ def test_an_open_call_of_a_history_from_elsewhere_is_answered() -> None:
     asked = llm.assistant("", [ToolCall("c1", "x", "{}"), ToolCall("c2", "y", "{}")])
 
     llm.generate(
-        messages=[llm.user("a"), asked, llm.tool_result("c2", "two"), llm.user("b")], engine=engine
+        messages=[llm.user("a"), asked, llm.tool_result("c2", "two"), llm.user("b")],
+        tools=[get_order_status],
+        engine=engine,
     )
 
     assert_sendable(engine.requests[0].messages)

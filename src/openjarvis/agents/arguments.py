@@ -10,6 +10,9 @@ from openjarvis.core.strict_json import JSONRefused
 from openjarvis.toolkit.base import ToolSpec
 
 _LOOKS_LIKE_AN_OBJECT = re.compile(r"\{\s*(?:[\"'“]|\}|\Z)")
+_NAMED = re.compile(
+    r"\s*+(?:[-*]\s++)?+[\"'`]?+([\w-]{1,64}+)[\"'`]?+(?:\s*+[:：]\s*+|=(?=\S))(.+)"
+)
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -26,13 +29,17 @@ def json_end(text: str, position: int) -> int | None:
 def arguments_text(written: str, spec: ToolSpec | None) -> str:
     """Return the arguments that `written` means for a tool, as JSON text.
 
-    A JSON object stays as it is. A tool with one parameter takes anything else whole. What is
-    neither is left to the executor, whose refusal tells the model what was expected.
+    A JSON object stays as it is; lines that each name a parameter are one too. A tool with one
+    parameter takes anything else whole. What is neither is left to the executor, whose refusal
+    tells the model what was expected.
     """
     text = _unfenced(written.strip())
     if spec is None or _LOOKS_LIKE_AN_OBJECT.match(text):
         return text
     properties = spec.parameters.get("properties") or {}
+    named = _named(text, properties)
+    if named:
+        return strict_json.dumps(named)
     name = _single(spec, properties)
     if name is None:
         return "" if not properties and text.lower() in _NOTHING else text
@@ -42,6 +49,17 @@ def arguments_text(written: str, spec: ToolSpec | None) -> str:
 
 
 _NOTHING = frozenset({"", "none", "null", "n/a", "()", "no input", "empty"})
+
+
+def _named(text: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an input whose every line names a parameter; else nothing."""
+    values: dict[str, Any] = {}
+    for line in text.splitlines():
+        found = _NAMED.fullmatch(line)
+        if found is None or found[1] not in properties or found[1] in values:
+            return {}
+        values[found[1]] = _value(found[2], properties[found[1]])
+    return values
 
 
 def _single(spec: ToolSpec, properties: dict[str, Any]) -> str | None:

@@ -1,6 +1,7 @@
 """What every agent is: an engine, tools, and `run` that turns an input into an answer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,7 +22,8 @@ class AgentContext:
 
     `conversation` is the history so far; `memory_results` are passages with `content` and `source`
     that may help; `metadata["context"]` reaches tools and the approver. `document` is a long text,
-    or the file that holds it, for the agents that work on one.
+    or the file that holds it, for the agents that work on one. `on_progress(call_id, text)` hears
+    what running tools say of how far they are, in their threads.
     """
 
     conversation: History = field(default_factory=History)
@@ -29,6 +31,7 @@ class AgentContext:
     memory_results: list[Any] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     document: str | Path = ""
+    on_progress: Callable[[str, str], None] | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ class BaseAgent(ABC):
     """Tools, by name, that a system adds to those chosen: the agent cannot work without them."""
     settings: ClassVar[str] = ""
     """The section of the configuration whose values are options of the constructor."""
+    modes: ClassVar[tuple[str, ...]] = ()
+    """What the constructor's option `mode` may be; the first is the default."""
     takes_document: ClassVar[bool] = False
     """Whether it works on `AgentContext.document`."""
 
@@ -133,6 +138,7 @@ class BaseAgent(ABC):
             temperature=self._temperature,
             max_tokens=self._max_tokens,
             bus=self._bus,
+            on_progress=context.on_progress,
             agent=self.agent_id,
         )
 

@@ -43,7 +43,7 @@ class ConversingAgent(BaseAgent):
     def answer(self, text: str, context: AgentContext) -> AgentResult:
         with self.begin(text, context) as conversation:
             self._drive(conversation)
-        return _result(conversation)
+        return result_of(conversation)
 
     def _drive(self, conversation: Conversation) -> None:
         try:
@@ -55,7 +55,8 @@ class ConversingAgent(BaseAgent):
             _log.warning("The last answer of %s failed", self.agent_id, exc_info=True)
 
 
-def _result(conversation: Conversation) -> AgentResult:
+def result_of(conversation: Conversation) -> AgentResult:
+    """Return what a run has come to, wherever it stands."""
     response = conversation.response()
     metadata: dict[str, Any] = {
         **response.metadata,

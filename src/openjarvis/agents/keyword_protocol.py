@@ -13,7 +13,7 @@ from typing import NamedTuple
 from openjarvis.agents.arguments import json_end
 from openjarvis.agents.protocol import Action, Protocol, Step
 from openjarvis.agents.reading import fences, spoken
-from openjarvis.agents.wishes import answer_in, printed_call, wish
+from openjarvis.agents.wishes import FINISHES, answer_in, printed_call, wish
 from openjarvis.engine.written_calls import skip_space
 from openjarvis.toolkit.base import ToolSpec
 
@@ -23,8 +23,8 @@ _BETWEEN = r"(?<![\w-])"
 _COLON = r"[ \t]*+[*_`]{0,4}+[ \t]*+[:：](?:[*_`]{1,4}(?=\s|\Z))?[ \t]*+"
 _HEADING = r"[ \t]*+[*_`]{0,4}+[ \t]*+$"
 _NO_TOOL = frozenset({"none", "n/a", "na", "no action", "no tool", "nothing", "null", "-", ""})
-_FINISH = frozenset({"finish", "final answer", "final_answer", "finalanswer", "answer", "done"})
-_SPOKEN_ON = re.compile(r"(?<!\s)\s++(?:Observation|OBSERVATION)\s*+[:：]")
+_NUMBER = r"(?:[ \t]*+#?\d{1,3}+)?+"
+_SPOKEN_ON = re.compile(rf"(?<!\s)\s++(?:Observation|OBSERVATION){_NUMBER}\s*+[:：]")
 
 
 class _Mark(NamedTuple):
@@ -67,7 +67,7 @@ class KeywordProtocol(Protocol):
             inline = _inline_marks(said, self)
             marks = inline or marks
         step = self._first(said, marks, tools)
-        if step is None and not marks:
+        if step is None:
             step = self._printed_call(said, tools)
         return step or self._without_step(said, marks)
 
@@ -99,17 +99,17 @@ class KeywordProtocol(Protocol):
         if later and later[0].kind == "input":
             written, end = _input(said, later[0].end, ends[1])
             action = Action(action.tool, written or action.input)
-        name = action.tool.lower()
         is_offered = any(spec.name == action.tool for spec in tools)
-        if not is_offered and name in _FINISH and action.input:
-            return Step(said[:end].rstrip(), answer=answer_in(action.input))
-        if not is_offered and name in _NO_TOOL:
+        if not is_offered and action.tool.lower() in _NO_TOOL:
             return None
-        return Step(said[:end].rstrip(), action)
+        return _ended(Step(said[:end].rstrip(), action), is_offered=is_offered)
 
     def _printed_call(self, said: str, tools: Sequence[ToolSpec]) -> Step | None:
         found = printed_call(said, tools)
-        return None if found is None else Step(self.render(found), found.action)
+        if found is None or found.action is None:
+            return None
+        is_offered = any(spec.name == found.action.tool for spec in tools)
+        return _ended(Step(self.render(found), found.action), is_offered=is_offered)
 
     def _without_step(self, said: str, marks: list[_Mark]) -> Step:
         """Return plain words as the answer; labels without a step of theirs need correction."""
@@ -128,6 +128,14 @@ class KeywordProtocol(Protocol):
             f"That step has no usable {self.action} and no {self.final}. Write either "
             f"'{self.action}: <tool>' and '{self.input}: <JSON>', or '{self.final}: <answer>'."
         )
+
+
+def _ended(step: Step, *, is_offered: bool) -> Step:
+    """Return a step whose action only says that the run is over as the answer that it is."""
+    action = step.action
+    if is_offered or action is None or not action.input or action.tool.lower() not in FINISHES:
+        return step
+    return Step(step.text, answer=answer_in(action.input))
 
 
 REACT = KeywordProtocol(
@@ -168,7 +176,7 @@ def _labels(protocol: KeywordProtocol, *, inline: bool) -> re.Pattern[str]:
     else:
         final = f"(?P<final>final[ _]?answer)(?:{_COLON}|{_HEADING})"
     others = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items())
-    pattern = f"(?:(?:{others}){_COLON}|{final})"
+    pattern = f"(?:(?:{others}){_NUMBER}{_COLON}|{final})"
     if inline:
         return re.compile(_BETWEEN + pattern)
     return re.compile(_BEFORE + pattern, re.IGNORECASE | re.MULTILINE)

@@ -10,8 +10,6 @@ from openjarvis.agents.tool_agent import ToolAgent
 from openjarvis.core.registry import AgentRegistry
 from openjarvis.llm.loop import Conversation
 
-MODES = ("function_calling", "structured")
-
 
 @AgentRegistry.register("orchestrator")
 class OrchestratorAgent(ToolAgent):
@@ -25,10 +23,11 @@ class OrchestratorAgent(ToolAgent):
     """
 
     agent_id = "orchestrator"
+    modes = ("function_calling", "structured")
 
-    def __init__(self, engine: Any, model: str, *, mode: str = MODES[0], **options: Any) -> None:
-        if mode not in MODES:
-            raise ValueError(f"mode={mode!r}: expected {' or '.join(map(repr, MODES))}.")
+    def __init__(self, engine: Any, model: str, *, mode: str = modes[0], **options: Any) -> None:
+        if mode not in self.modes:
+            raise ValueError(f"mode={mode!r}: expected {' or '.join(map(repr, self.modes))}.")
         super().__init__(engine, model, **options)
         self._mode = mode
 

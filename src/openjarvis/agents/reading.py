@@ -7,14 +7,20 @@ from typing import NamedTuple
 _OPENS = re.compile(r"<(think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CLOSES = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 # Possessive (`*+`), so that no text takes more time than its length.
+_TURN_END = re.compile(
+    r"(?:<\|(?:im_end|eot_id|eom_id|end|end_of_text|endoftext|end_of_turn)\|>|<end_of_turn>)"
+    r"[ \t]*+(?=\n|\Z|<\|)"
+)
 _FENCE = re.compile(r"^[ \t>]*+(```++|~~~++)[ \t]*+\{?+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
 
 
 def spoken(text: str) -> str:
     """Return what a model says: without what it thinks in tags, and with plain line ends.
 
-    A thought that is never closed counts as said, for else nothing would be left.
+    A thought that is never closed counts as said, for else nothing would be left. Where the model
+    spells out that its turn ends, it does: some servers let that through.
     """
+    text = _TURN_END.split(text.lstrip(), maxsplit=1)[0]
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     kept: list[str] = []
     position = 0

@@ -150,7 +150,7 @@ class RLMAgent(ToolAgent):
         self, prompt: str, context: AgentContext, below: "_Below", budget: Budget, depth: int
     ) -> str:
         """Return what a sub-model answers."""
-        inner = AgentContext(metadata=context.metadata)
+        inner = AgentContext(metadata=context.metadata, on_progress=context.on_progress)
         if depth < self._max_depth:
             inner.document = prompt
             with self._looking("", inner, budget, depth=depth + 1) as conversation:

@@ -20,8 +20,7 @@ class ToolAgent(ConversingAgent):
         self, text: str, context: AgentContext, protocol: Protocol, prompt: str
     ) -> Conversation:
         """Return a run whose model writes steps of `protocol`, as `prompt` tells it."""
-        if getattr(self._engine, "takes_specs", False) is True:
-            # Such an engine reads specs, not prompts: no model is there to follow a protocol.
+        if getattr(self._engine, "follows_prompts", True) is False:
             return self._calling(text, context)
         request = self._request(
             text, context, tools=self._executor, max_steps=self._max_turns, protocol=prompt

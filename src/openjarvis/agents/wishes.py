@@ -13,6 +13,13 @@ from openjarvis.toolkit.base import ToolSpec, openai_function
 
 _NAME_KEYS = ("action", "tool", "tool_name", "name", "function")
 _INPUT_KEYS = ("action_input", "tool_input", "input", "arguments", "parameters", "args")
+FINISHES = frozenset({"finish", "final answer", "final_answer", "finalanswer", "answer", "done"})
+"""Names that models give an action which ends the run, in lower case."""
+
+_IN_A_SENTENCE = re.compile(
+    r"(?:use|call|run|invoke)\s++(?:the\s++)?+(?:(?:tool|function)\s++)?+[`\"'*]*+([\w-]{1,64})",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(r"([\w-]{1,64})[ \t]*(?:\[(.*)\]|\((.*)\))", re.DOTALL)
 _INPUT_LINE = re.compile(r"(?:(?:action|tool)[ _]?)?input\s*[:：]\s*", re.IGNORECASE)
 
@@ -37,15 +44,23 @@ def wish(written: str, tools: Sequence[ToolSpec]) -> Action:
     name = _offered(bare(word), tools)
     if name is not None:
         return Action(name, given or more.strip(" :-–—"))
-    return Action(bare(line), given)
+    sentence = _IN_A_SENTENCE.match(bare(line))
+    name = _offered(sentence[1], tools) if sentence else None
+    return Action(name or bare(line), given)
 
 
 def printed_call(said: str, tools: Sequence[ToolSpec]) -> Step | None:
     """Return the first call of a text that ends with calls as models are trained to print them."""
     found = find_text_calls(said, _parameters(tools))
-    if found is None:
+    if found is not None:
+        return Step(found.text, Action(found.calls[0].name, found.calls[0].arguments))
+    block = next(fences(said), None)
+    before, written = ("", said) if block is None else (said[: block.start], block.content)
+    action = _from_json(written, tools, needs_input=True)
+    if action is None:
         return None
-    return Step(found.text, Action(found.calls[0].name, found.calls[0].arguments))
+    is_known = _offered(action.tool, tools) is not None or action.tool.lower() in FINISHES
+    return Step(before.strip(), action) if is_known else None
 
 
 def answer_in(written: str) -> str:
@@ -67,7 +82,7 @@ def _offered(name: str, tools: Sequence[ToolSpec]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def _from_json(text: str, tools: Sequence[ToolSpec]) -> Action | None:
+def _from_json(text: str, tools: Sequence[ToolSpec], *, needs_input: bool = False) -> Action | None:
     """Return the action of a text that is one JSON object with a name and an input."""
     block = next(fences(text), None) if text.startswith("```") else None
     try:
@@ -77,7 +92,7 @@ def _from_json(text: str, tools: Sequence[ToolSpec]) -> Action | None:
     if not isinstance(value, dict):
         return None
     name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
-    if name is None:
+    if name is None or (needs_input and not any(key in value for key in _INPUT_KEYS)):
         return None
     given: Any = next((value[key] for key in _INPUT_KEYS if key in value), "")
     return Action(_offered(name, tools) or name, given if isinstance(given, str) else dumps(given))

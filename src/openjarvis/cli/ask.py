@@ -13,6 +13,7 @@ from openjarvis.cli.options import (
     approve_option,
     approver,
     json_option,
+    mode_option,
     split_names,
     tools_dir_option,
     tools_option,
@@ -22,12 +23,20 @@ from openjarvis.config import JarvisConfig, load_config
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.sdk import Jarvis
-from openjarvis.system import UnknownAgentError, agent_class, get_engine
+from openjarvis.system import (
+    UnknownAgentError,
+    UnknownModeError,
+    agent_class,
+    check_mode,
+    default_agent,
+    get_engine,
+)
 
 
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("-a", "--agent", help="The agent; with --tools the orchestrator by default.")
+@mode_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -49,6 +58,7 @@ from openjarvis.system import UnknownAgentError, agent_class, get_engine
 def ask(
     query: tuple[str, ...],
     agent: str | None,
+    mode: str | None,
     tools: tuple[str, ...],
     engine: str | None,
     model: str | None,
@@ -68,13 +78,11 @@ def ask(
     config = load_config()
     agent = agent or (None if document else config.agent.default) or None
     chosen = split_names(*tools)
-    try:
-        if agent and not agent_class(agent).uses_tools and chosen:
-            notice(f"The agent {agent!r} uses no tools; --tools is ignored.")
-        if agent and document and not agent_class(agent).takes_document:
-            raise Failure(f"The agent {agent!r} works on no --file; use --agent rlm.", 2)
-    except UnknownAgentError as error:
-        raise Failure(str(error), 2) from error
+    check_agent(agent or default_agent(tools=chosen, document=document, mode=mode), mode)
+    if agent and not agent_class(agent).uses_tools and chosen:
+        notice(f"The agent {agent!r} uses no tools; --tools is ignored.")
+    if agent and document and not agent_class(agent).takes_document:
+        raise Failure(f"The agent {agent!r} works on no --file; use --agent rlm.", 2)
     key, built = find_engine(config, engine, model)
     keep_stdout_for_results()
     with Jarvis(
@@ -90,6 +98,7 @@ def ask(
         answer = jarvis.ask_full(
             question,
             agent=agent,
+            mode=mode,
             tools=chosen,
             context=not no_context,
             approve=approver(approve),
@@ -108,13 +117,43 @@ def _question(words: tuple[str, ...]) -> str:
     try:
         if not words and sys.stdin is not None and not sys.stdin.isatty():
             words = (sys.stdin.read(),)
-        question = " ".join(words).strip()
-        question.encode()
     except UnicodeError as error:
-        raise click.UsageError(f"The question is not UTF-8 text: {error}.") from error
+        raise _no_text(error) from error
+    question = " ".join(words).strip()
+    check_text(question)
     if not question:
         raise click.UsageError("Missing argument 'QUERY...': what is the question?")
     return question
+
+
+def check_text(question: str) -> None:
+    """Refuse a question with bytes that are no text: some providers take none of the rest then.
+
+    Raises:
+        UsageError: saying where they are.
+    """
+    try:
+        question.encode()
+    except UnicodeError as error:
+        raise _no_text(error) from error
+
+
+def _no_text(error: UnicodeError) -> click.UsageError:
+    return click.UsageError(f"The question is not UTF-8 text: {error}.")
+
+
+def check_agent(agent: str, mode: str | None) -> None:
+    """Refuse an agent that there is not, and a mode that it does not have.
+
+    Raises:
+        Failure: with the nearest name.
+    """
+    try:
+        agent_class(agent)
+        if mode is not None:
+            check_mode(agent, mode)
+    except (UnknownAgentError, UnknownModeError) as error:
+        raise Failure(str(error), 2) from error
 
 
 def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tuple[str, Any]:
@@ -130,10 +169,17 @@ def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tup
 
 
 def _print(answer: dict[str, Any], *, as_json: bool) -> None:
-    denied = [done for done in answer.get("tool_results", ()) if done.get("outcome") == "denied"]
+    told = with_denied(answer)
     if as_json:
-        show_json({"turns": 1, "tool_results": [], **answer, "denied": denied})
+        show_json(told)
         return
-    for done in denied:
+    for done in told["denied"]:
         notice(done["content"])
     show(answer["content"])
+
+
+def with_denied(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer as `--json` prints it: always with turns, results and those denied."""
+    answer = {"turns": 1, "tool_results": [], **answer}
+    denied = [done for done in answer["tool_results"] if done.get("outcome") == "denied"]
+    return {**answer, "denied": denied}

@@ -1,34 +1,40 @@
 """`jarvis chat`: a conversation at the terminal, or line by line in a pipe."""
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TextIO
 
 import click
 
-from openjarvis.cli.ask import find_engine
+from openjarvis.cli.ask import check_agent, find_engine
 from openjarvis.cli.chat_commands import Leave, obey
 from openjarvis.cli.chat_input import Input
-from openjarvis.cli.chat_session import ChatSession
-from openjarvis.cli.lazy import Failure
+from openjarvis.cli.chat_progress import AskingTerminal, ProgressLine
+from openjarvis.cli.chat_session import STOPPED, ChatSession
 from openjarvis.cli.options import (
     allow_dir_option,
     approve_option,
     approver,
+    json_option,
+    mode_option,
     split_names,
     tools_dir_option,
     tools_option,
 )
-from openjarvis.cli.render import keep_stdout_for_results, notice
+from openjarvis.cli.render import json_text, keep_stdout_for_results, notice
 from openjarvis.config import home, load_config
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sdk import Jarvis
-from openjarvis.system import UnknownAgentError, agent_class
+from openjarvis.system import default_agent
+
+Ask = Callable[[ChatSession, str], None]
 
 
 @click.command()
 @click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
+@mode_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -39,8 +45,10 @@ from openjarvis.system import UnknownAgentError, agent_class
 @approve_option
 @allow_dir_option
 @tools_dir_option
+@json_option
 def chat(
     agent: str,
+    mode: str | None,
     tools: tuple[str, ...],
     engine: str | None,
     model: str | None,
@@ -48,19 +56,17 @@ def chat(
     allowed_dirs: tuple[str, ...],
     tool_dirs: tuple[str, ...],
     no_context: bool,
+    as_json: bool,
     **numbers: Any,
 ) -> None:
     """Talk with a model, turn by turn; /help shows what else can be typed.
 
-    In a pipe every line is a turn, and answers alone go to standard output.
+    In a pipe every line is a turn, and answers alone go to standard output; with --json each is an
+    object on a line.
     """
     config = load_config()
     agent = agent or config.agent.default
-    try:
-        if agent:
-            agent_class(agent)
-    except UnknownAgentError as error:
-        raise Failure(str(error), 2) from error
+    check_agent(agent or default_agent(mode=mode), mode)
 
     def open_jarvis(key: str | None, model: str | None) -> Jarvis:
         found, built = find_engine(config, key, model)
@@ -76,19 +82,24 @@ def chat(
         )
 
     keyboard = Input(home() / "chat_history" if config.chat.history else None)
+    out = sys.stdout if keyboard.is_terminal else keep_stdout_for_results()
+    line = ProgressLine(sys.stderr)
     session = ChatSession(
         open_jarvis,
         engine=engine,
         model=model,
         agent=agent,
+        mode=mode,
         tools=split_names(*tools) or config.chat.tools,
-        approve=approver(approve),
+        approve=approver(approve, AskingTerminal(line)),
         numbers=numbers,
-        out=sys.stdout if keyboard.is_terminal else keep_stdout_for_results(),
+        out=out,
+        line=line,
+        as_json=as_json,
         recalls=not no_context,
     )
     try:
-        had_trouble = _converse(session, keyboard)
+        had_trouble = _converse(session, keyboard, _asking_for_json(out) if as_json else _ask)
     finally:
         keyboard.close()
         session.close()
@@ -96,7 +107,28 @@ def chat(
         sys.exit(1)
 
 
-def _converse(session: ChatSession, keyboard: Input) -> bool:
+def _ask(session: ChatSession, text: str) -> None:
+    session.ask(text)
+
+
+def _asking_for_json(out: TextIO | None) -> Ask:
+    """Return what has a question answered and prints one line of JSON, whatever comes of it."""
+
+    def ask(session: ChatSession, text: str) -> None:
+        trouble = STOPPED
+        try:
+            trouble = "" if session.ask(text) else STOPPED
+        except Exception as error:
+            trouble = _message_of(error)
+            raise
+        finally:
+            told = session.told | ({"error": trouble} if trouble else {})
+            click.echo(json_text(told, out), file=out)
+
+    return ask
+
+
+def _converse(session: ChatSession, keyboard: Input, ask: Ask) -> bool:
     """Take turns until the user leaves; tell whether anything went wrong."""
     had_trouble = False
     if keyboard.is_terminal:
@@ -109,7 +141,7 @@ def _converse(session: ChatSession, keyboard: Input) -> bool:
             if text.startswith("/"):
                 obey(text, session)
             elif text.strip():
-                session.ask(text)
+                ask(session, text)
         except Leave:
             return had_trouble
         except KeyboardInterrupt:

@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO
 
-from openjarvis.agents.base import AgentContext, BaseAgent
-from openjarvis.agents.conversing import ConversingAgent
+from openjarvis.agents.base import AgentContext, AgentResult, BaseAgent
+from openjarvis.agents.conversing import ConversingAgent, result_of
+from openjarvis.cli.ask import check_text, with_denied
+from openjarvis.cli.chat_progress import ProgressLine
 from openjarvis.cli.chat_show import Show
 from openjarvis.core.types import Conversation as History
 from openjarvis.core.types import Message, Role
@@ -15,7 +17,8 @@ from openjarvis.execution.approval import Approver
 from openjarvis.llm.history import assistant, user
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.stream import Stream
-from openjarvis.sdk import Jarvis
+from openjarvis.sdk import Jarvis, answer_of, turns_of
+from openjarvis.system import default_agent
 from openjarvis.tools import catalog
 
 STOPPED = "[The user stopped this answer.]"
@@ -25,7 +28,8 @@ BROKEN_OFF = "[This answer was broken off by an error.]"
 class ChatSession:
     """One conversation, whose answers go to `out`.
 
-    `open_jarvis(engine_key, model)` makes what answers, and again when it is to be another.
+    `open_jarvis(engine_key, model)` makes what answers, and again when it is to be another. With
+    `as_json` answers are not shown: `told` has the last one.
     """
 
     def __init__(
@@ -35,19 +39,26 @@ class ChatSession:
         engine: str | None,
         model: str | None,
         agent: str,
+        mode: str | None,
         tools: Sequence[str],
         approve: Approver,
         numbers: dict[str, Any],
         out: TextIO | None,
+        line: ProgressLine,
+        as_json: bool = False,
         recalls: bool = True,
     ) -> None:
         self._open_jarvis = open_jarvis
         self._agent_key = agent
+        self._mode = mode
         self._approve = approve
         self._numbers = numbers
         self._out = out
+        self._line = line
+        self._as_json = as_json
         self._recalls = recalls
         self._made: BaseAgent | None = None
+        self._result = AgentResult("")
         self.messages: list[Message] = []
         self.tools = list(tools)
         self.jarvis = open_jarvis(engine, model)
@@ -64,31 +75,46 @@ class ChatSession:
     @property
     def agent_key(self) -> str:
         """The agent that answers."""
-        return self._agent_key or ("orchestrator" if self.tools else "simple")
+        return self._agent_key or default_agent(tools=self.tools, mode=self._mode)
 
-    def ask(self, text: str) -> None:
+    @property
+    def told(self) -> dict[str, Any]:
+        """What came of the last question, as `jarvis ask --json` tells it."""
+        engine = self.jarvis.system.engine_key
+        answer = answer_of(self._result, engine=engine, model=self.model)
+        return with_denied({**answer, "agent": self.agent_key, **turns_of(self._result)})
+
+    def ask(self, text: str) -> bool:
         """Have `text` answered and shown; the conversation goes on from wherever that ends.
 
+        False when the user stopped the answer.
+
         Raises:
+            UsageError: when the question is no text.
             LLMError: when the model cannot be asked. Where nothing had come of the question yet,
                 it is as if it had not been asked.
         """
+        self._result = AgentResult("")
+        check_text(text)
         recalled = self.jarvis.system.recall(text) if self._recalls else []
-        context = AgentContext(History(list(self.messages)), memory_results=recalled)
-        show, agent = Show(self._out), self._agent()
-        with redirect_stdout(sys.stderr):  # what tools print is no answer
+        show, agent = Show(self._out, self._line, is_silent=self._as_json), self._agent()
+        context = AgentContext(
+            History(list(self.messages)), memory_results=recalled, on_progress=show.progress
+        )
+        with closing(show), redirect_stdout(sys.stderr):  # what tools print is no answer
             if isinstance(agent, ConversingAgent):
-                self._stream(agent, text, context, show)
-            else:
-                self._run(agent, text, context, show)
+                return self._stream(agent, text, context, show)
+            self._run(agent, text, context, show)
+            return True
 
     def _run(self, agent: BaseAgent, text: str, context: AgentContext, show: Show) -> None:
         """Have an agent of the user's answer, which cannot be watched."""
-        content = agent.run(text, context).content
+        self._result = agent.run(text, context)
+        content = self._result.content
         self.messages += [user(text), assistant(content)]
         show.answer(content)
 
-    def _stream(self, agent: ConversingAgent, text: str, context: AgentContext, show: Show) -> None:
+    def _stream(self, agent: ConversingAgent, text: str, context: AgentContext, show: Show) -> bool:
         with (
             agent.conversing(text, context) as conversation,
             Stream(conversation) as stream,
@@ -100,13 +126,14 @@ class ChatSession:
                 stream.close()
                 self._keep(conversation, STOPPED)
                 show.stopped()
-                return
+                return False
             except Exception:
                 if conversation.response().steps:
                     self._keep(conversation, BROKEN_OFF)
                 raise
             self._keep(conversation, "")
             show.end(conversation)
+            return True
 
     def available_tools(self) -> list[str]:
         """Return the names of all tools that can be chosen."""
@@ -156,6 +183,7 @@ class ChatSession:
         if self._made is None:
             self._made = self.jarvis.system.agent(
                 self.agent_key,
+                mode=self._mode,
                 tools=self.tools,
                 model=self.model,
                 approve=self._approve,
@@ -165,6 +193,7 @@ class ChatSession:
 
     def _keep(self, conversation: Conversation, ending: str) -> None:
         """Go on from where a run ended; `ending` stands for an answer that did not come."""
+        self._result = result_of(conversation)
         self.messages = list(conversation.response().messages)
         if ending and self.messages[-1].role is not Role.ASSISTANT:
             self.messages.append(assistant(ending))

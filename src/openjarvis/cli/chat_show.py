@@ -4,6 +4,7 @@ from typing import TextIO
 
 import click
 
+from openjarvis.cli.chat_progress import ProgressLine
 from openjarvis.core.types import ToolCall
 from openjarvis.execution.record import CallRecord, Outcome, one_line
 from openjarvis.llm.loop import Conversation
@@ -23,10 +24,13 @@ _MARKS = {Outcome.RAN: ("✓", "green"), Outcome.DENIED: ("✗", "yellow")}
 
 
 class Show:
-    """Shows one turn; `out` is where answers go."""
+    """Shows one turn: answers on `out` unless `is_silent`, progress of tools on `line`."""
 
-    def __init__(self, out: TextIO | None) -> None:
+    def __init__(self, out: TextIO | None, line: ProgressLine, *, is_silent: bool = False) -> None:
         self._out = out
+        self._line = line
+        self._is_silent = is_silent
+        self._running: dict[str, str] = {}
         self._is_in_line = False
         self._held = ""
         self._goes_to_stderr = False
@@ -36,12 +40,26 @@ class Show:
         if isinstance(event, TextEvent):
             self._write(event.text, is_answer=is_answer)
         elif isinstance(event, ToolCallEvent):
+            self._running[event.call.id] = event.call.name
             self._remark(_asked(event.call), dim=True)
         elif isinstance(event, ToolResultEvent):
+            self._running.pop(event.record.call_id, None)
             mark, colour = _MARKS.get(event.record.outcome, ("✗", "red"))
             self._remark(f"{mark} {_ended(event.record)}", fg=colour)
         elif isinstance(event, StepEvent):
             self._end_line()
+
+    def progress(self, call_id: str, text: str) -> None:
+        """Show how far a running tool is; any thread may call."""
+        name = self._running.get(call_id)
+        if name is not None:  # a tool that was given up may still speak
+            self._line.show(f"… {name}: {text}")
+
+    def close(self) -> None:
+        """Show no more progress."""
+        self._running.clear()
+        with self._line.hidden():
+            pass
 
     def answer(self, text: str) -> None:
         """Show a whole answer."""
@@ -70,7 +88,7 @@ class Show:
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         text = plain(text.removesuffix("\r"))
-        if not text:
+        if not text or (is_answer and self._is_silent):
             return
         if is_answer:
             click.echo(text, file=self._out, nl=False)
@@ -86,7 +104,8 @@ class Show:
 
     def _remark(self, text: str, *, fg: str | None = None, dim: bool = False) -> None:
         self._end_line()
-        click.secho(plain(text), err=True, fg=fg, dim=dim)
+        with self._line.hidden():
+            click.secho(plain(text), err=True, fg=fg, dim=dim)
 
 
 def _asked(call: ToolCall) -> str:

@@ -24,7 +24,15 @@ from openjarvis.sandbox.isolation import SandboxRefused
 from openjarvis.sandbox.isolation import detect as isolation_of_this_machine
 from openjarvis.sandbox.session import Sandbox
 from openjarvis.scheduling import open_store, store_path
-from openjarvis.system import System, UnknownAgentError, agent_class, open_audit
+from openjarvis.system import (
+    System,
+    UnknownAgentError,
+    UnknownModeError,
+    agent_class,
+    check_mode,
+    default_agent,
+    open_audit,
+)
 from openjarvis.tools import catalog
 
 
@@ -92,9 +100,14 @@ def _engine() -> Check:
 
 
 def _agent() -> Check:
-    named = load_config().agent.default
+    config = load_config()
+    named, mode = config.agent.default, config.agent.mode
     try:
+        if mode:
+            check_mode(named or default_agent(mode=mode), mode)
         return Check("agent", True, agent_class(named).agent_id if named else "none is configured")
+    except UnknownModeError as error:
+        return Check("agent", False, f"{error} It is the `mode` in [agent].")
     except UnknownAgentError as error:
         return Check("agent", False, f"{error} It is the `default` in [agent].")
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from openjarvis.execution.approval import Approver
-from openjarvis.execution.policy import policy
+from openjarvis.execution.policy import Terminal, policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,6 +25,10 @@ def tools_option(text: str) -> Callable[[Command], Command]:
     """Return the option that names tools; given more than once, it adds up."""
     return click.option("--tools", multiple=True, metavar="NAMES", help=text)
 
+
+mode_option = click.option(
+    "--mode", help="How the orchestrator works: function_calling, or structured in text."
+)
 
 allow_dir_option = click.option(
     "--allow-dir",
@@ -45,11 +49,11 @@ approve_option = click.option(
 )
 
 
-def approver(mode: str) -> Approver:
-    """Return the approver of an `--approve` mode."""
+def approver(mode: str, terminal: Terminal | None = None) -> Approver:
+    """Return the approver of an `--approve` mode; `terminal` is where it asks."""
     if mode == "auto":
         return policy(otherwise="allow")
-    return policy(otherwise=mode, only_confirmations=True)
+    return policy(otherwise=mode, only_confirmations=True, terminal=terminal)
 
 
 def split_names(*values: str) -> list[str]:

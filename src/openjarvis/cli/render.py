@@ -24,10 +24,14 @@ def show(text: str) -> None:
 
 def show_json(value: Any) -> None:
     """Print a result as JSON, whatever is in it, without what could steer the terminal."""
-    stream = _results()
+    _print(json_text(value, _results(), indent=2))
+
+
+def json_text(value: Any, stream: TextIO | None, *, indent: int | None = None) -> str:
+    """Return what `show_json` prints, as `stream` takes it; without `indent` on one line."""
     takes_all = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
-    text = json.dumps(printable(value), ensure_ascii=not takes_all, indent=2, allow_nan=False)
-    _print(plain_json(text))
+    text = json.dumps(printable(value), ensure_ascii=not takes_all, indent=indent, allow_nan=False)
+    return plain_json(text)
 
 
 def notice(text: str) -> None:

@@ -83,6 +83,8 @@ class InferenceEngine(ABC):
     """Whose prices hold: a provider's id or the URL of its interface; "" where none are known."""
     takes_specs: ClassVar[bool] = False
     """Whether `generate` wants `specs=[ToolSpec, …]` beside the tools' definitions."""
+    follows_prompts: ClassVar[bool] = True
+    """Whether a system text can tell it how to answer; without a model there is nobody to tell."""
 
     @abstractmethod
     def generate(

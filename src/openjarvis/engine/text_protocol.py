@@ -5,6 +5,7 @@ What the model prints is read by `text_calls`. Pure.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from openjarvis.core.types import Message, Role
@@ -28,7 +29,7 @@ def in_words(
 
     `examples` are turns that show how it is done.
     """
-    spoken = [_spoken(message) for message in messages]
+    spoken = _joined(messages)
     if not tools:
         return spoken
     listed = "\n".join(
@@ -40,11 +41,24 @@ def in_words(
     return [Message(Role.SYSTEM, system), *map(_spoken, examples), *rest]
 
 
+def _joined(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages in words; results and what follows them from the user are one turn."""
+    # Many models' templates take no two user turns in a row.
+    spoken: list[Message] = []
+    is_result = False
+    for message in messages:
+        said = _spoken(message)
+        if is_result and said.role is Role.USER:
+            said = replace(said, content=f"{spoken.pop().text}\n{said.text}")
+        spoken.append(said)
+        is_result = message.role is Role.TOOL
+    return spoken
+
+
 def _spoken(message: Message) -> Message:
     if message.role is Role.TOOL:
-        return Message(
-            Role.USER, f"<tool_response>\n{message.name}: {message.text}\n</tool_response>"
-        )
+        from_whom = f"{message.name}: " if message.name else ""
+        return Message(Role.USER, f"<tool_response>\n{from_whom}{message.text}\n</tool_response>")
     if not message.tool_calls:
         return message
     calls = [written_call(call.name, call.arguments) for call in message.tool_calls]

@@ -80,6 +80,7 @@ def policy(
     limits: Mapping[str, Limit] | None = None,
     otherwise: str | None = None,
     only_confirmations: bool = False,
+    terminal: "Terminal | None" = None,
 ) -> Policy:
     """Return an approver made of rules.
 
@@ -88,6 +89,7 @@ def policy(
     "allow", "deny" or "ask" (a person at the terminal: y, n with a reason, or always for this
     tool). By default the rest is denied when there is any rule that allows; else it is allowed, but
     for tools with `requires_confirmation`. With `only_confirmations` it decides about those alone.
+    `terminal` is where a person is asked, the process's own by default.
 
     ```python
     approve = llm.policy(allow_read_only=True, limits={"refund.amount": 100}, otherwise="ask")
@@ -111,7 +113,7 @@ def policy(
         limits=limits or {},
         otherwise=chosen,
         only_confirmations=only_confirmations,
-        terminal=Terminal(),
+        terminal=terminal or Terminal(),
     )
 
 

@@ -43,7 +43,7 @@ def converse(conversation: Conversation) -> Response:
     try:
         while not conversation.has_ended:
             conversation.ask()
-            calls = conversation.take_reply(ask(conversation.messages, **conversation.options))
+            calls = conversation.take_reply(ask(conversation.prompt, **conversation.options))
             if calls:
                 conversation.take_results(request.executor.perform_all(calls, run))
     except BaseException as error:
@@ -70,7 +70,7 @@ async def aconverse(conversation: Conversation) -> Response:
 async def areply(conversation: Conversation) -> Any:
     """Return the engine's next reply; an engine without an async form answers in a worker."""
     engine = conversation.request.engine
-    messages, options = conversation.messages, conversation.options
+    messages, options = conversation.prompt, conversation.options
     if isinstance(engine, InferenceEngine):
         return await engine.agenerate(messages, **options)
     return await run_in_worker(lambda: engine.generate(messages, **options))

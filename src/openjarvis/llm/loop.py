@@ -10,6 +10,7 @@ from openjarvis.core.events import EventType
 from openjarvis.core.images import PARTS, image_parts
 from openjarvis.core.types import Message, Role, ToolCall, ToolResult
 from openjarvis.engine.base import ProviderCall
+from openjarvis.engine.text_protocol import in_words
 from openjarvis.execution.record import CallRecord, Outcome
 from openjarvis.execution.trip import Performed
 from openjarvis.llm.history import user
@@ -35,7 +36,7 @@ OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
 class Conversation:
     """A run in progress. One thread or task drives it; nothing else touches it.
 
-    Until it `has_ended`, a driver asks the model with `messages` and `options`, gives the reply to
+    Until it `has_ended`, a driver asks the model with `prompt` and `options`, gives the reply to
     `take_reply`, runs the calls that it returns and gives their results to `take_results`.
     `results` matches the response's `tool_calls` one to one.
 
@@ -66,6 +67,14 @@ class Conversation:
         self.results: list[ToolResult] = []
         self._open: list[ToolCall] = []
         self._sources: dict[str, Source] = {}
+
+    @property
+    def prompt(self) -> list[Message]:
+        """The messages as the model is sent them: beside no tools, calls of the past are words.
+
+        Some providers refuse a history with calls where no tools are offered.
+        """
+        return self.messages if OF_TOOLS & self.options.keys() else in_words(self.messages, ())
 
     def ask(self) -> None:
         """Note that the model is asked."""
@@ -164,7 +173,7 @@ class Conversation:
             else:
                 self._answer(call, record)
         self._open = []
-        if partial:
+        if partial.strip():  # providers refuse a message of white space
             self._response.text = self._begun + partial
             self.messages.append(Message(Role.ASSISTANT, partial))
         return self.response()

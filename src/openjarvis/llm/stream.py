@@ -217,14 +217,14 @@ def _chunks(conversation: Conversation) -> Any:
     """Return the engine's stream; an engine that only generates gives its reply in one piece."""
     engine = conversation.request.engine
     if isinstance(engine, InferenceEngine):
-        return engine.chunks(conversation.messages, **conversation.options)
-    return _whole(engine.generate(conversation.messages, **conversation.options))
+        return engine.chunks(conversation.prompt, **conversation.options)
+    return _whole(engine.generate(conversation.prompt, **conversation.options))
 
 
 async def _achunks(conversation: Conversation) -> AsyncGenerator[StreamChunk]:
     engine = conversation.request.engine
     if isinstance(engine, InferenceEngine):
-        async for chunk in engine.achunks(conversation.messages, **conversation.options):
+        async for chunk in engine.achunks(conversation.prompt, **conversation.options):
             yield chunk
     else:
         for chunk in whole(await areply(conversation)):

@@ -38,6 +38,7 @@ class OfflineEngine(InferenceEngine):
 
     engine_id = "offline"
     takes_specs: ClassVar[bool] = True
+    follows_prompts: ClassVar[bool] = False
 
     def __init__(self, *, today: Callable[[], date] = date.today) -> None:
         """Make the engine; `today` tells which day "tomorrow" is the day after."""
