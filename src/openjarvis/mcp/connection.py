@@ -9,7 +9,7 @@ import atexit
 import logging
 import math
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +43,9 @@ _CLOSE_SECONDS = 10.0
 _SESSION_TERMINATED = "Session terminated"
 _CHANGES_SETTLE = 0.1
 
+Login = Callable[[str, McpServerConfig], httpx2.Auth]
+"""Gives the authorization of requests to a server, by its name and settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -64,14 +67,14 @@ class Connection:
         server: Server,
         answers: Answers,
         *,
-        auth: httpx2.Auth | None = None,
+        login: Login,
         backoff: Backoff | None = None,
     ) -> None:
         self.server = server
         self.reason = ""
         self.protocol = ""
         self._answers = answers
-        self._auth = auth
+        self._login = login
         self._backoff = backoff or Backoff()
         self._lock = Lock()
         self._thread: LoopThread | None = None
@@ -166,7 +169,8 @@ class Connection:
     async def _serve(self) -> None:
         settings = self.server.expanded()
         self._ended.clear()
-        transport = open_transport(self.server, settings, stderr=self._stderr, auth=self._auth)
+        auth = self._login(self.server.name, settings) if settings.oauth else None
+        transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
             async with self._made(watched(transport, self._ended.set), settings) as client:

@@ -19,8 +19,10 @@ from mcp.shared.auth import (
 )
 
 from openjarvis._version import __version__
+from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
-from openjarvis.mcp.servers import Server
+from openjarvis.mcp.guarded_web import allowed_places
+from openjarvis.safety.urls import check_url
 
 _LOGIN_SECONDS = 300.0
 _PAGE = b"You are logged in; this window may be closed."
@@ -119,9 +121,13 @@ class LoginListener:
 
 
 def oauth(
-    server: Server, folder: Path, authorize: Callable[[str], None] | None, port: int = 33_418
+    name: str,
+    settings: McpServerConfig,
+    folder: Path,
+    authorize: Callable[[str], None] | None,
+    port: int = 33_418,
 ) -> httpx2.Auth:
-    """Return the authorization of requests to `server`.
+    """Return the authorization of requests to the server `name`.
 
     `authorize` is told the address at which the user logs in; without it a login that is needed
     fails, saying how to make it.
@@ -129,14 +135,14 @@ def oauth(
     listener = LoginListener(port)
 
     async def redirect(address: str) -> None:
+        # The server names it, and the user's browser would open it.
+        check_url(address, allowed=allowed_places(settings.url, settings.oauth_hosts))
         if authorize is None:
-            raise ToolError(
-                f"the MCP server {server.name!r} wants a login: jarvis mcp login {server.name}"
-            )
+            raise ToolError(f"the MCP server {name!r} wants a login: jarvis mcp login {name}")
         authorize(address)
 
     return _Provider(
-        server_url=server.settings.url,
+        server_url=settings.url,
         client_metadata=OAuthClientMetadata(
             client_name="openjarvis",
             software_version=__version__,
@@ -145,7 +151,7 @@ def oauth(
             response_types=["code"],
             token_endpoint_auth_method="none",  # noqa: S106 - a public client has no secret
         ),
-        storage=TokenFile(folder / f"{server.name}.json"),
+        storage=TokenFile(folder / f"{name}.json"),
         redirect_handler=redirect,
         callback_handler=listener.code,
     )

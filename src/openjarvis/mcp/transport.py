@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, TextIO
 
 import httpx2
@@ -10,11 +11,12 @@ from anyio import EndOfStream
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
+from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.errors import shown
+from openjarvis.mcp.guarded_web import guarded_client
 from openjarvis.mcp.servers import Server
 
 Streams = tuple[Any, Any]
@@ -66,18 +68,23 @@ async def open_transport(
         with stderr.file() as errlog:
             async with stdio_client(parameters, errlog=errlog) as streams:
                 yield streams
-    elif server.kind == "sse":
+        return
+    client = partial(guarded_client, settings.url, hosts=settings.oauth_hosts)
+    if server.kind == "sse":
         async with sse_client(
             settings.url,
             headers=settings.headers,
             timeout=settings.connect_timeout_seconds,
+            httpx_client_factory=client,
             auth=auth,
         ) as streams:
             yield streams
     else:
         async with (
-            create_mcp_http_client(headers=settings.headers, auth=auth) as http_client,
-            streamable_http_client(settings.url, http_client=http_client) as streams,
+            client(headers=settings.headers, auth=auth) as http_client,
+            streamable_http_client(
+                settings.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE
+            ) as streams,
         ):
             yield streams
 
