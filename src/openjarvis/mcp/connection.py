@@ -86,6 +86,7 @@ class Connection:
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._ended = asyncio.Event()
+        self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
 
@@ -159,21 +160,22 @@ class Connection:
         """Serve until the connection ends, and return why it did."""
         try:
             await self._serve()
-            reason = "the connection ended"
+            reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = told(error)
+            reason = self._fault or told(error)
         last = self._stderr.last_line()
         return f"{reason} ({last})" if last else reason
 
     async def _serve(self) -> None:
         settings = self.server.expanded()
         self._ended.clear()
+        self._fault = ""
         auth = self._login(self.server.name, settings) if settings.oauth else None
         transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
-            async with self._made(watched(transport, self._ended.set), settings) as client:
+            async with self._made(watched(transport, self._end), settings) as client:
                 await self._list(client, settings)
                 scope.deadline = math.inf
                 self._settle(client, "")
@@ -237,6 +239,10 @@ class Connection:
             if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
                 break
         self._listing = listing(self.server.name, settings, tools)
+
+    def _end(self, fault: str) -> None:
+        self._fault = fault
+        self._ended.set()
 
     def _settle(self, client: Client | None, reason: str) -> None:
         self._client = client
@@ -304,7 +310,9 @@ class Connection:
         name = self.server.name
         if error.code == CONNECTION_CLOSED or error.message == _SESSION_TERMINATED:
             self._ended.set()
+            why = f": {self._fault}" if self._fault else ""
             return ServerUnavailable(
-                f"the MCP server {name!r} was lost during the call, which may or may not have run"
+                f"the MCP server {name!r} was lost during the call, which may or may not have "
+                f"run{why}"
             )
         return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
