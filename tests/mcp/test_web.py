@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from mcp_servers import OpenPool, run
 from mcp_web import Authority, echoing, free_port, served, wanting_a_login
 from openjarvis.config import McpServerConfig
+from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.servers import Server
 from waiting import eventually
 
@@ -27,6 +28,38 @@ def test_a_server_over_streamable_http_is_called(open_pool: OpenPool) -> None:
         pool = open_pool(web(port))
         assert run(pool, "web__echo", {"text": "hi"}).content == "echo: hi"
         pool.close()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ten_megabytes_over_streamable_http_are_kept_to_the_limit_of_results(
+    open_pool: OpenPool, as_json: bool
+) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(json_response=as_json), port):
+        pool = open_pool(web(port))
+        kept = run(pool, "web__huge", {"size": 10_000_000})
+        refused = run(pool, "web__huge", {"size": MAX_MESSAGE + 1})
+        pool.close()
+
+    assert kept.success
+    assert "characters cut" in kept.content
+    assert not refused.success
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_a_server_that_sends_too_much_is_given_up_and_then_back(
+    open_pool: OpenPool, path: str, transport: str
+) -> None:
+    port = free_port()
+    server = echoing()
+    app = server.sse_app() if transport else server.streamable_http_app(json_response=True)
+    with served(app, port):
+        pool = open_pool(web(port, path, transport=transport))
+        lost = run(pool, "web__huge", {"size": MAX_MESSAGE + 1})
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
+        pool.close()
+
+    assert lost.content.startswith("unavailable: the MCP server 'web' was lost during the call")
 
 
 def test_a_server_over_sse_is_called(open_pool: OpenPool) -> None:
