@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from mcp.shared.auth import (
 from openjarvis._version import __version__
 from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
+from openjarvis.mcp import kept
 from openjarvis.mcp.guarded_web import allowed_places
 from openjarvis.safety.urls import check_url
 
@@ -48,7 +48,7 @@ class TokenFile:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store tokens with the time at which they came."""
         token = tokens.model_dump(mode="json", exclude_none=True)
-        self._write({**self._read(), "tokens": {"token": token, "saved_at": time.time()}})
+        self._add(tokens={"token": token, "saved_at": time.time()})
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return how we are registered at the authorization server."""
@@ -57,8 +57,7 @@ class TokenFile:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store how we are registered."""
-        client = client_info.model_dump(mode="json", exclude_none=True)
-        self._write({**self._read(), "client": client})
+        self._add(client=client_info.model_dump(mode="json", exclude_none=True))
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -67,11 +66,9 @@ class TokenFile:
             return {}  # nothing that can be used: the user logs in again
         return stored if isinstance(stored, dict) else {}
 
-    def _write(self, stored: dict[str, Any]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as sink:
-            json.dump(stored, sink)
+    def _add(self, **stored: Any) -> None:
+        with kept.changing(self._path):
+            kept.write(self._path, json.dumps({**self._read(), **stored}))
 
 
 class _Provider(OAuthClientProvider):
