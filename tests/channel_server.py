@@ -65,9 +65,10 @@ class ServiceServer:
         request = Received(method, handler.path, json.loads(raw or b"{}"))
         self.received.append(request)
         status, content = self.answer(request) or self._content(request)
-        body = json.dumps(content).encode()
+        as_text = isinstance(content, str)
+        body = content.encode() if as_text else json.dumps(content).encode()
         handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Type", "text/plain" if as_text else "application/json")
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
@@ -76,9 +77,16 @@ class ServiceServer:
         if request.path.endswith("/getUpdates"):
             update = self.updates.get(timeout=30)
             return 200, {"ok": True, "result": [update] if update else []}
+        if request.path.startswith("/services/"):  # a webhook of Slack
+            return (200, "ok") if request.body else (400, "no_text")
         return 200, {"ok": True, "result": {"id": 1, "username": "a_bot"}}
 
     def texts(self) -> list[str]:
         """Return the texts that were sent."""
         bodies = [one.body for one in self.received]
-        return [body.get("text") or body.get("content") for body in bodies if body]
+        return [_text(body) for body in bodies if body]
+
+
+def _text(body: dict[str, Any]) -> str:
+    attachments = body.get("attachments") or [{}]
+    return str(body.get("text") or body.get("content") or attachments[0].get("text"))
