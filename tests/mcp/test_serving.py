@@ -48,7 +48,23 @@ def test_stdout_carries_the_protocol_only_whatever_a_tool_prints(tmp_path: Path,
             return await client.call_tool("chatty", {"text": "hi"})
 
     assert text_of(asyncio.run(talk())) == "hi"
-    assert "printed by a tool" in (tmp_path / "stderr").read_text()
+    stderr = (tmp_path / "stderr").read_text().splitlines()
+    for who in ("printed", "written", "said by a child"):
+        assert f"{who} while it is loaded" in stderr
+    assert {"printed by a tool", "written by a tool", "said by a child of a tool"} <= set(stderr)
+
+
+def test_nothing_but_the_protocol_is_ever_on_stdout(tmp_path: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    done = subprocess.run(
+        command(tmp_path, "--tools", "chatty"),
+        env=environment(tmp_path),
+        input=json.dumps(ping).encode() + b"\n",
+        capture_output=True,
+        timeout=60,
+    )
+
+    assert [json.loads(line)["jsonrpc"] for line in done.stdout.splitlines()] == ["2.0"]
 
 
 @BOTH_ERAS
