@@ -1,11 +1,12 @@
 import json
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx2
 import pytest
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel
 
@@ -163,3 +164,60 @@ def test_a_question_of_the_newer_era_is_decided_by_the_approver(open_pool: OpenP
     assert protocol >= "2026"
     assert allowed.content == "hi: True"
     assert not denied.success
+
+
+def changing() -> MCPServer:
+    """Return a server that takes another tool while it runs, and tells who listens."""
+    server = MCPServer("web")
+
+    def later() -> str:
+        """Say it."""
+        return "here I am"
+
+    @server.tool()
+    async def grow(context: Context) -> str:  # type: ignore[type-arg]
+        server.add_tool(later)
+        await context.notify_tools_changed()
+        return "grown"
+
+    return server
+
+
+def test_tools_that_a_server_of_the_newer_era_adds_are_heard_of(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(changing().streamable_http_app(), port):
+        pool = open_pool(web(port))
+        before = [one.spec.name for one, _ in pool.statuses()[0].tools]
+        assert pool.statuses()[0].protocol >= "2026"
+
+        assert run(pool, "web__grow").content == "grown"
+        assert eventually(
+            lambda: "web__later" in [one.spec.name for one, _ in pool.statuses()[0].tools]
+        )
+        assert run(pool, "web__later").content == "here I am"
+        pool.close()
+
+    assert before == ["web__grow"]
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_headers_are_sent_with_their_variables_filled_in(
+    open_pool: OpenPool, monkeypatch: pytest.MonkeyPatch, path: str, transport: str
+) -> None:
+    monkeypatch.setenv("KEY_OF_THE_TEST", "s3cret")
+    port, server = free_port(), echoing()
+    app = server.sse_app() if transport else server.streamable_http_app()
+    keys: set[bytes] = set()
+
+    async def looked_at(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            keys.add(dict(scope["headers"]).get(b"x-key", b""))
+        await app(scope, receive, send)
+
+    with served(looked_at, port):
+        headers = {"X-Key": "${KEY_OF_THE_TEST}"}
+        pool = open_pool(web(port, path, transport=transport, headers=headers))
+        assert run(pool, "web__echo", {"text": "hi"}).success
+        pool.close()
+
+    assert keys == {b"s3cret"}
