@@ -156,6 +156,9 @@ def main() -> None:
         write_forever()
     if mode == "silent":
         time.sleep(60)
+    if mode == "blab":
+        sys.stderr.write(f"no luck with {os.environ['KEY']} and {sys.argv[2]}\n")
+        sys.exit(1)
     if mode == "crash":
         sys.stderr.write("ValueError: token=abcdefghijklmnop is wrong\n")
         sys.exit(1)

@@ -201,6 +201,20 @@ def test_tools_that_a_server_of_the_newer_era_adds_are_heard_of(open_pool: OpenP
 
 
 @pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_an_address_with_a_secret_in_it_is_not_told(
+    open_pool: OpenPool, path: str, transport: str
+) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(), port):
+        pool = open_pool(web(port, f"{path}/correct-horse?x=battery-staple", transport=transport))
+        result = run(pool, "web__echo", {"text": "hi"})
+        pool.close()
+
+    assert result.content.startswith("unavailable: ")
+    assert not any(word in result.content for word in ("correct-horse", "battery-staple"))
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
 def test_headers_are_sent_with_their_variables_filled_in(
     open_pool: OpenPool, monkeypatch: pytest.MonkeyPatch, path: str, transport: str
 ) -> None:

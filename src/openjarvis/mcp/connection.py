@@ -89,6 +89,7 @@ class Connection:
         self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
+        self._secrets: tuple[str, ...] = ()
 
     def listed(self) -> "Future[Listing]":
         """Return the tools of the server, once it is connected.
@@ -163,12 +164,13 @@ class Connection:
             reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = self._fault or told(error)
-        last = self._stderr.last_line()
+            reason = self._fault or told(error, self._secrets)
+        last = self._stderr.last_line(self._secrets)
         return f"{reason} ({last})" if last else reason
 
     async def _serve(self) -> None:
         settings = self.server.expanded()
+        self._secrets = self.server.secrets()
         self._ended.clear()
         self._fault = ""
         auth = self._login(self.server.name, settings) if settings.oauth else None
@@ -288,7 +290,7 @@ class Connection:
             except Exception as error:
                 raise ToolError(
                     f"the MCP server {self.server.name!r} answered what breaks the protocol: "
-                    f"{told(error)}"
+                    f"{told(error, self._secrets)}"
                 ) from error
 
     def _refuse_changed(self, definition: Definition) -> None:
@@ -315,4 +317,4 @@ class Connection:
                 f"the MCP server {name!r} was lost during the call, which may or may not have "
                 f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {told(error, self._secrets)}")

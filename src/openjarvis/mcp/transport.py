@@ -1,7 +1,7 @@
 """The three ways to a server: a process over stdio, streamable HTTP, SSE; and seeing it end."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TextIO
@@ -39,12 +39,12 @@ class StderrTail:
         with os.fdopen(writing, "w", encoding="utf-8") as sink:
             yield sink
 
-    def last_line(self) -> str:
+    def last_line(self, secrets: Iterable[str] = ()) -> str:
         """Return the last line, safe to show; only after `file` has ended."""
         if self._drained is not None:
             self._drained.wait(0.2)
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return shown(lines[-1], 200) if lines else ""
+        return shown(lines[-1], 200, secrets) if lines else ""
 
     def _drain(self, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
