@@ -17,6 +17,7 @@ from anyio.lowlevel import checkpoint
 from mcp.client.stdio import get_default_environment
 from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.os.win32.utilities import (
+    ServerProcess,
     close_process_job,
     create_windows_process,
     get_windows_executable_command,
@@ -129,7 +130,7 @@ async def server_process(
             await _end(process, process.stdin, process.stdout)
 
 
-async def _started(settings: McpServerConfig, stderr: TextIO) -> Process:
+async def _started(settings: McpServerConfig, stderr: TextIO) -> ServerProcess:
     environment = get_default_environment() | settings.env
     directory = os.path.expanduser(settings.cwd) or None  # noqa: PTH111 - "" means none
     if sys.platform == "win32":
@@ -144,7 +145,7 @@ async def _started(settings: McpServerConfig, stderr: TextIO) -> Process:
     )
 
 
-async def _end(process: Process, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:
+async def _end(process: ServerProcess, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:
     async with anyio.create_task_group() as group:
         # A server that is still writing ends only once somebody reads.
         group.start_soon(_drain, stdout)
@@ -170,7 +171,7 @@ async def _close(stream: AsyncResource) -> None:
         await stream.aclose()
 
 
-async def _has_ended(process: Process) -> bool:
+async def _has_ended(process: ServerProcess) -> bool:
     """Wait a while for the end; not by `wait`, which waits for whoever holds its pipes too."""
     with anyio.move_on_after(_EXIT_SECONDS):
         while process.returncode is None:
@@ -178,14 +179,14 @@ async def _has_ended(process: Process) -> bool:
     return process.returncode is not None
 
 
-async def _kill(process: Process) -> None:
+async def _kill(process: ServerProcess) -> None:
     if sys.platform == "win32":
         await terminate_windows_process_tree(process)
-    else:
+    elif isinstance(process, Process):
         await terminate_posix_process_tree(process, _EXIT_SECONDS)
 
 
-def _close_transport(process: Process) -> None:
+def _close_transport(process: ServerProcess) -> None:
     """Close what asyncio keeps for the process, or it would warn of it when it is collected."""
     transport: Any = getattr(getattr(process, "_process", None), "_transport", None)
     if transport is not None:
