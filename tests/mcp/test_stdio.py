@@ -128,7 +128,7 @@ def test_a_server_that_does_not_want_to_end_is_killed_with_its_own_processes(
 ) -> None:
     pool = open_pool(misbehaving("bad", "stubborn"))
     pids = [int(one) for one in run(pool, "bad__stubborn").content.split()]
-    assert all(map(runs, pids))
+    assert eventually(lambda: all(map(runs, pids)))
 
     pool.close()
 
