@@ -97,12 +97,14 @@ def protected(site: Site, authority: str) -> Answer:
 def log_in(address: str) -> None:
     """Bring the code of a login, as the browser of a user does who is logged in already."""
     query = httpx2.URL(address).params
-    back = httpx2.URL(query["redirect_uri"], params={"code": "c", "state": query["state"]})
+    visit(httpx2.URL(query["redirect_uri"], params={"code": "c", "state": query["state"]}))
 
+
+def visit(url: httpx2.URL) -> None:
     def follow() -> None:
         # The listener may not be up yet when the address is told.
         with httpx2.Client(transport=httpx2.HTTPTransport(retries=5)) as browser:
-            browser.get(back)
+            browser.get(url)
 
     Thread(target=follow, daemon=True).start()
 
@@ -189,6 +191,22 @@ def test_the_endpoints_of_an_authorization_server_are_checked_too(
 
     assert "SSRF protection" in reason_of(open_pool, hostile)
     assert inside.asked == []
+
+
+def test_a_login_that_is_refused_is_told_at_once(open_pool: OpenPool) -> None:
+    port = free_port()
+
+    def refuse(address: str) -> None:
+        back = httpx2.URL(httpx2.URL(address).params["redirect_uri"])
+        visit(back.copy_merge_params({"error": "access_denied", "error_description": "Not you."}))
+
+    with served(wanting_a_login(Authority(), port).streamable_http_app(), port):
+        settings = McpServerConfig(url=f"http://127.0.0.1:{port}/mcp", oauth=True)
+        pool = open_pool(Server("web", "the test", settings), authorize=refuse)
+        reason = pool.statuses()[0].reason
+        pool.close()
+
+    assert reason == "the MCP server 'web': the login was refused: access_denied (Not you.)"
 
 
 def test_a_login_leads_where_the_user_said_it_may(open_pool: OpenPool, inside: Site) -> None:

@@ -26,6 +26,8 @@ from openjarvis.safety.urls import check_url
 
 _LOGIN_SECONDS = 300.0
 _PAGE = b"You are logged in; this window may be closed."
+_REFUSED = b"The login was refused; this window may be closed."
+_OTHER = b"This is not the end of a login."
 _LONGEST_REQUEST = 16_384
 
 
@@ -91,7 +93,7 @@ class LoginListener:
         """Return what the browser brought.
 
         Raises:
-            ToolError: when nobody logged in within five minutes.
+            ToolError: when the login was refused, or nobody logged in within five minutes.
         """
         self._result = asyncio.get_running_loop().create_future()
         server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
@@ -104,15 +106,22 @@ class LoginListener:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = (await reader.read(_LONGEST_REQUEST)).split(b"\r\n", 1)[0].decode(errors="replace")
         query = parse_qs(urlsplit(line.split(" ")[1] if line.count(" ") == 2 else "").query)
-        code = query.get("code", [""])[0]
-        body = _PAGE if code else b"This is not the end of a login."
+        code, refusal = query.get("code", [""])[0], query.get("error", [""])[0]
+        body = _PAGE if code else _REFUSED if refusal else _OTHER
         writer.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
         await writer.drain()
         writer.close()
-        if code and self._result is not None and not self._result.done():
+        if self._result is None or self._result.done():
+            return
+        if refusal:
+            why = query.get("error_description", [""])[0]
+            self._result.set_exception(
+                ToolError(f"the login was refused: {refusal}{f' ({why})' if why else ''}")
+            )
+        elif code:
             state, issuer = query.get("state", [None])[0], query.get("iss", [None])[0]
             self._result.set_result(AuthorizationCodeResult(code=code, state=state, iss=issuer))
 
