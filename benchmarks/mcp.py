@@ -29,48 +29,47 @@ def echo(text: str) -> str:
 
 server.run()
 """
-TIMES = 100
-ROUNDS = 7
+TURNS = 400
 ARGUMENTS = {"text": "hello"}
 CALL = ToolCall("1", "bench__echo", '{"text": "hello"}')
 
 
-async def sdk_round(client: Client) -> float:
+async def of_sdk(client: Client) -> float:
     began = time.perf_counter()
-    for _ in range(TIMES):
-        await client.call_tool("echo", ARGUMENTS)
-    return (time.perf_counter() - began) / TIMES * 1e6
+    await client.call_tool("echo", ARGUMENTS)
+    return time.perf_counter() - began
 
 
-async def async_round(executor: ToolExecutor) -> float:
+async def of_async(executor: ToolExecutor) -> float:
     began = time.perf_counter()
-    for _ in range(TIMES):
-        await executor.aperform(CALL, Run())
-    return (time.perf_counter() - began) / TIMES * 1e6
+    await executor.aperform(CALL, Run())
+    return time.perf_counter() - began
 
 
-def sync_round(executor: ToolExecutor) -> float:
+def of_thread(executor: ToolExecutor) -> float:
     began = time.perf_counter()
-    for _ in range(TIMES):
-        executor.perform(CALL, Run())
-    return (time.perf_counter() - began) / TIMES * 1e6
+    executor.perform(CALL, Run())
+    return time.perf_counter() - began
 
 
 async def measured(executor: ToolExecutor, script: Path) -> None:
-    sdk, ours, sync = [], [], []
     parameters = StdioServerParameters(command=sys.executable, args=[str(script)])
     async with Client(parameters) as client:
         await client.list_tools()
-        for _ in range(ROUNDS):  # turn by turn, so that a busy machine is the same for each
-            sdk.append(await sdk_round(client))
-            ours.append(await async_round(executor))
-            sync.append(await asyncio.to_thread(sync_round, executor))
-    bare = median(sdk)
+        turns = [  # call by call, so that a busy machine is the same for each
+            (
+                await of_sdk(client),
+                await of_async(executor),
+                await asyncio.to_thread(of_thread, executor),
+            )
+            for _ in range(TURNS)
+        ]
+    bare, ours, sync = (median(times) * 1e6 for times in zip(*turns, strict=True))
     row("a call, the SDK's own client", bare, "µs")
-    row("a call, executor and pool, from async code", median(ours), "µs")
-    row("a call, executor and pool, from a thread", median(sync), "µs")
-    row("async against the SDK", median(ours) / bare, "x", 1.5)
-    row("thread against the SDK", median(sync) / bare, "x", 1.5)
+    row("a call, executor and pool, from async code", ours, "µs")
+    row("a call, executor and pool, from a thread", sync, "µs")
+    row("async against the SDK", ours / bare, "x", 1.5)
+    row("thread against the SDK", sync / bare, "x", 1.5)
 
 
 def table(title: str) -> None:

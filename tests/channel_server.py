@@ -27,6 +27,8 @@ class ServiceServer:
     answer: Callable[[Received], Answer | None] = lambda request: None
     received: list[Received] = field(default_factory=list)
     updates: "Queue[dict[str, Any]]" = field(default_factory=Queue)
+    unconfirmed: list[dict[str, Any]] = field(default_factory=list)
+    at: int = 0
 
     def __enter__(self) -> Self:
         service = self
@@ -43,7 +45,7 @@ class ServiceServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http = ThreadingHTTPServer(("127.0.0.1", self.at), Handler)
         self._http.daemon_threads = True
         Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         return self
@@ -65,20 +67,34 @@ class ServiceServer:
         request = Received(method, handler.path, json.loads(raw or b"{}"))
         self.received.append(request)
         status, content = self.answer(request) or self._content(request)
-        body = json.dumps(content).encode()
+        as_text = isinstance(content, str)
+        body = content.encode() if as_text else json.dumps(content).encode()
         handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Type", "text/plain" if as_text else "application/json")
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
 
     def _content(self, request: Received) -> Answer:
         if request.path.endswith("/getUpdates"):
-            update = self.updates.get(timeout=30)
-            return 200, {"ok": True, "result": [update] if update else []}
+            return 200, {"ok": True, "result": self._updates_from(request.body["offset"])}
+        if request.path.startswith("/services/"):  # a webhook of Slack
+            return (200, "ok") if request.body else (400, "no_text")
         return 200, {"ok": True, "result": {"id": 1, "username": "a_bot"}}
+
+    def _updates_from(self, offset: int) -> list[dict[str, Any]]:
+        """Return the updates that were not confirmed by an offset past them, else the next one."""
+        self.unconfirmed = [one for one in self.unconfirmed if one.get("update_id", 0) >= offset]
+        if not self.unconfirmed and (update := self.updates.get(timeout=30)):
+            self.unconfirmed.append(update)
+        return list(self.unconfirmed)
 
     def texts(self) -> list[str]:
         """Return the texts that were sent."""
         bodies = [one.body for one in self.received]
-        return [body.get("text") or body.get("content") for body in bodies if body]
+        return [_text(body) for body in bodies if body]
+
+
+def _text(body: dict[str, Any]) -> str:
+    attachments = body.get("attachments") or [{}]
+    return str(body.get("text") or body.get("content") or attachments[0].get("text"))

@@ -13,6 +13,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp import Client
 
 TOOL_FILE = '''
+import os
+import subprocess
 import sys
 import time
 
@@ -22,6 +24,8 @@ from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.core.types import ToolResult
 
 print("printed while it is loaded", flush=True)
+os.write(1, b"written while it is loaded\\n")
+subprocess.run(["echo", "said by a child while it is loaded"])
 
 
 @tool
@@ -29,7 +33,9 @@ def chatty(text: str) -> str:
     """Print, and return the text."""
     print("printed by a tool")
     sys.stdout.flush()
-    return text
+    os.write(1, b"written by a tool\\n")
+    subprocess.run(["echo", "said by a child of a tool"])
+    return text + subprocess.run(["cat"], stdout=subprocess.PIPE, text=True).stdout
 
 
 @tool

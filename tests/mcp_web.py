@@ -27,12 +27,16 @@ def free_port() -> int:
 
 
 def echoing(**options: Any) -> MCPServer:
-    """Return a server with one tool."""
+    """Return a server with two tools."""
     server = MCPServer("web", **options)
 
     @server.tool()
     def echo(text: str) -> str:
         return f"echo: {text}"
+
+    @server.tool()
+    def huge(size: int) -> str:
+        return "x" * size
 
     return server
 

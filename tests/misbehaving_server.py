@@ -6,6 +6,8 @@ chosen by its first argument, what it does in a call by the tool's name.
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -25,6 +27,9 @@ def tool(name: str, description: str = "What it says.", **more: Any) -> dict[str
 TOOLS = [
     tool("echo", annotations={"readOnlyHint": True}),
     tool("huge"),
+    tool("endless"),
+    tool("flood"),
+    tool("stubborn"),
     tool("garbage"),
     tool("half"),
     tool("hang"),
@@ -59,6 +64,11 @@ def text(words: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], **more}
 
 
+def write_forever() -> None:
+    while True:
+        sys.stdout.write("x" * 1_000_000)
+
+
 def listed(cursor: str | None) -> dict[str, Any]:
     if mode == "endless-pages":
         return {"tools": [tool("echo")], "nextCursor": str(int(cursor or 0) + 1)}
@@ -72,6 +82,14 @@ def call(request: dict[str, Any]) -> None:
     said = request["params"].get("arguments", {}).get("text", "")
     if name == "huge":
         answer(request, text("x" * 10_000_000))
+    elif name == "endless":
+        write_forever()
+    elif name == "flood":
+        while True:
+            send({"method": "notifications/message", "params": {"level": "info", "data": "x"}})
+    elif name == "stubborn":
+        child = subprocess.Popen(["sleep", "600"])
+        answer(request, text(f"{os.getpid()} {child.pid}"))
     elif name == "garbage":
         sys.stdout.write("Traceback: this is no protocol\n\x00\xff{]\n")
         answer(request, text("after the garbage"))
@@ -132,8 +150,15 @@ replied = threading.Event()
 
 
 def main() -> None:
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "endless":
+        write_forever()
     if mode == "silent":
         time.sleep(60)
+    if mode == "blab":
+        sys.stderr.write(f"no luck with {os.environ['KEY']} and {sys.argv[2]}\n")
+        sys.exit(1)
     if mode == "crash":
         sys.stderr.write("ValueError: token=abcdefghijklmnop is wrong\n")
         sys.exit(1)
@@ -165,6 +190,8 @@ def main() -> None:
             replied.set()
         elif "id" in message:
             send({"id": message["id"], "error": {"code": -32601, "message": "unknown"}})
+    if mode == "stubborn":
+        time.sleep(600)
 
 
 main()

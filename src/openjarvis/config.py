@@ -116,7 +116,8 @@ class McpServerConfig:
     A `command` is started and spoken to over stdio; a `url` is called (`transport = "sse"` for
     servers of the old kind). `${VARIABLE}` is filled in from the environment. `confirm` asks before
     a tool that is not marked read-only runs. `elicitation` and `sampling` let the server ask the
-    user, through the approver, and the engine.
+    user, through the approver, and the engine. `oauth_hosts` are private places (`host` or
+    `host:port`) that a login may lead to, beside the server's own.
     """
 
     command: str = ""
@@ -127,6 +128,7 @@ class McpServerConfig:
     transport: str = ""
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     oauth: bool = False
+    oauth_hosts: list[str] = field(default_factory=list)
     confirm: bool = True
     elicitation: bool = False
     sampling: bool = False

@@ -16,6 +16,9 @@ from openjarvis.core.errors import ConfigError
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 TELEGRAM = f"tgram://{TOKEN}/4242"
 DISCORD = "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js"
+SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
+SLACK_BOT = "slack://xoxb-1234567890-1234567890-4ddbc191d40ee098cbaae6f3/#ops"
+EVERY = pytest.mark.parametrize("url", [TELEGRAM, DISCORD, SLACK, SLACK_BOT])
 
 
 def channel(url: str, **settings: object) -> AppriseChannel:
@@ -23,7 +26,7 @@ def channel(url: str, **settings: object) -> AppriseChannel:
     return AppriseChannel("ops", ChannelConfig(url=url, **options))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("url", [TELEGRAM, DISCORD])
+@EVERY
 def test_a_message_reaches_the_service(service: ServiceServer, url: str) -> None:
     assert channel(url).send("ops", "the build is green")
 
@@ -47,6 +50,60 @@ def test_long_messages_are_split_to_what_the_service_takes(service: ServiceServe
     assert "".join(sent).replace("\n", "") == text.replace("\n", "")
 
 
+def test_a_long_message_to_slack_is_split_and_its_parts_come_in_order(
+    service: ServiceServer,
+) -> None:
+    text = "\n\n".join(f"paragraph {number} " + "x" * 9_000 for number in range(10))
+
+    channel(SLACK).send("ops", text)
+
+    sent = service.texts()
+    assert len(sent) == 4
+    assert all(len(part) <= 35_000 for part in sent)
+    assert "".join(sent).replace("\n", "") == text.replace("\n", "")
+
+
+def test_a_message_in_blocks_keeps_to_the_limit_of_a_block(service: ServiceServer) -> None:
+    channel(SLACK + "?blocks=yes").send("ops", "x" * 7_000)
+
+    texts = [one.body["attachments"][0]["blocks"][0]["text"]["text"] for one in service.received]
+    assert [len(text) for text in texts] == [3_000, 3_000, 1_000]
+
+
+def test_when_a_part_is_refused_the_error_says_which(service: ServiceServer) -> None:
+    service.answer = lambda request: (429, "ratelimited") if len(service.received) > 1 else None
+
+    with pytest.raises(ChannelError, match=r"\(part 2 of 4\)"):
+        channel(SLACK).send("ops", "x" * 120_000)
+
+    assert len(service.received) == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "refusal"),
+    [
+        (SLACK, (429, "ratelimited")),
+        (SLACK, (500, "rollup_error")),
+        (SLACK_BOT, (200, {"ok": False, "error": "ratelimited"})),
+    ],
+)
+def test_what_slack_refuses_is_sent_again(
+    service: ServiceServer, url: str, refusal: tuple[int, object]
+) -> None:
+    refusals = [refusal]
+    service.answer = lambda request: refusals.pop() if refusals else None
+
+    assert channel(url, attempts=2).send("ops", "hi")
+    assert service.texts() == ["hi", "hi"]
+
+
+def test_an_answer_of_slack_that_is_not_ok_is_a_failure(service: ServiceServer) -> None:
+    service.answer = lambda request: (200, {"ok": False, "error": "channel_not_found"})
+
+    with pytest.raises(ChannelError, match="Failed to send to 'ops'"):
+        channel(SLACK_BOT).send("ops", "hi")
+
+
 def test_a_message_of_too_many_parts_is_refused_whole(service: ServiceServer) -> None:
     with pytest.raises(ChannelError, match="too long"):
         channel(DISCORD).send("ops", "x" * 50_000)
@@ -66,7 +123,7 @@ def test_a_refused_message_is_sent_again(service: ServiceServer) -> None:
     assert service.texts() == ["hi", "hi"]
 
 
-@pytest.mark.parametrize("url", [TELEGRAM, DISCORD])
+@EVERY
 def test_no_token_is_in_errors_logs_or_reprs(
     service: ServiceServer, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -77,7 +134,14 @@ def test_no_token_is_in_errors_logs_or_reprs(
         made.send("ops", "hi")
     status, seen = made.look()
 
-    secrets = (TOKEN, "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "JHMHI8qBe7bk2ZwO5U711o3dV_js")
+    secrets = (
+        TOKEN,
+        "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+        "JHMHI8qBe7bk2ZwO5U711o3dV_js",
+        "A1BRTD4JD",
+        "TIiajkdnlazkcOXrIdevi7",
+        "4ddbc191d40ee098cbaae6f3",
+    )
     shown = f"{raised.value} {seen} {made!r} {made._settings!r} {caplog.text}"
     assert not any(secret in shown for secret in secrets)
     assert "Failed to send to 'ops'" in str(raised.value)
@@ -99,6 +163,35 @@ def test_status_asks_the_service_about_the_token(service: ServiceServer) -> None
     assert channel(TELEGRAM).status() is ChannelStatus.CONNECTED
     assert channel(DISCORD).status() is ChannelStatus.CONNECTED
     assert service.received[0].path == f"/bot{TOKEN}/getMe"
+
+
+@pytest.mark.parametrize(
+    ("url", "answer", "status"),
+    [
+        (SLACK, None, ChannelStatus.CONNECTED),
+        (SLACK, (403, "invalid_token"), ChannelStatus.ERROR),
+        (SLACK, (404, "no_service"), ChannelStatus.ERROR),
+        (SLACK, (503, "busy"), ChannelStatus.DISCONNECTED),
+        (SLACK_BOT, None, ChannelStatus.CONNECTED),
+        (SLACK_BOT, (200, {"ok": False, "error": "invalid_auth"}), ChannelStatus.ERROR),
+        (SLACK_BOT, (429, {"ok": False, "error": "ratelimited"}), ChannelStatus.DISCONNECTED),
+        (SLACK_BOT, (200, "<html>"), ChannelStatus.DISCONNECTED),
+    ],
+)
+def test_status_asks_slack_about_the_token_and_posts_nothing(
+    service: ServiceServer,
+    url: str,
+    answer: tuple[int, object] | None,
+    status: ChannelStatus,
+) -> None:
+    service.answer = lambda request: answer
+
+    assert channel(url).status() is status
+    assert service.received[0].path in (
+        "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7",
+        "/api/auth.test",
+    )
+    assert service.texts() == []
 
 
 def test_status_of_a_service_that_is_away(service: ServiceServer) -> None:

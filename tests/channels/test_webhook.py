@@ -1,4 +1,5 @@
 import json
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +7,17 @@ from typing import Any
 import httpx2
 import pytest
 
+from channel_server import ServiceServer
+from openjarvis.channels import webhook
 from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
-from openjarvis.channels.webhook import MAX_AGE_SECONDS, Seal, WebhookChannel, signature
+from openjarvis.channels.webhook import (
+    MAX_AGE_SECONDS,
+    MAX_BODY,
+    MAX_CONNECTIONS,
+    Seal,
+    WebhookChannel,
+    signature,
+)
 from openjarvis.config import ChannelConfig
 
 SECRET = "a secret of enough characters"
@@ -67,6 +77,116 @@ def test_what_is_no_message_is_refused(hook: WebhookChannel, body: bytes) -> Non
 
 def test_a_body_past_the_limit_is_not_read(hook: WebhookChannel) -> None:
     assert post(hook, b"x" * 70_000).status_code == 413
+
+
+def raw(hook: WebhookChannel, sent: bytes = b"") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", hook.port), 10)
+    connection.sendall(sent)
+    return connection
+
+
+def dripped(connection: socket.socket, pieces: Iterator[bytes]) -> float:
+    """Send a piece now and then until the other side hangs up; return how long that took."""
+    began = time.monotonic()
+    connection.settimeout(0.02)
+    while True:
+        try:
+            connection.sendall(next(pieces))
+            if connection.recv(1) == b"":
+                return time.monotonic() - began
+        except TimeoutError:
+            assert time.monotonic() - began < 10
+        except OSError:
+            return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"POST / HTTP/1.1\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 60000\r\n\r\n",
+    ],
+)
+def test_who_sends_drop_by_drop_is_hung_up_on(
+    hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(webhook, "READ_SECONDS", 0.3)
+    drops = iter(lambda: b"x", b"")  # no wait between two is as long as the limit
+
+    with raw(hook, begun) as connection:
+        assert dripped(connection, drops) < 5
+
+
+def test_more_connections_than_allowed_are_hung_up_on_and_later_ones_are_served(
+    hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "READ_SECONDS", 1.0)
+    waiting = [raw(hook) for _ in range(MAX_CONNECTIONS + 5)]
+
+    for one in waiting:
+        one.settimeout(10)
+    assert all(_hung_up_on(one) for one in waiting)
+    assert post(hook, {"content": "hello"}).status_code == 200
+
+
+def _hung_up_on(connection: socket.socket) -> bool:
+    with connection:
+        try:
+            return connection.recv(1) == b""
+        except ConnectionError:
+            return True
+
+
+def test_a_handler_that_takes_long_is_waited_for(
+    hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "READ_SECONDS", 0.1)
+
+    def slowly(message: ChannelMessage) -> str:
+        time.sleep(0.3)
+        return "done"
+
+    hook.on_message(slowly)
+
+    assert post(hook, {"content": "hello"}).json() == {"answers": ["done"]}
+
+
+@pytest.mark.parametrize(
+    "request_head",
+    [
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (MAX_BODY + 1),
+    ],
+)
+def test_a_body_of_no_length_or_too_great_a_one_is_refused(
+    hook: WebhookChannel, request_head: bytes
+) -> None:
+    with raw(hook, request_head) as connection:
+        assert b" 413 " in connection.recv(1_000)
+
+
+def test_the_status_is_what_a_look_from_outside_finds(hook: WebhookChannel) -> None:
+    settings = ChannelConfig(listen=f"127.0.0.1:{hook.port}", secret=SECRET)
+    elsewhere = WebhookChannel("hook", settings)
+
+    assert elsewhere.look() == (
+        ChannelStatus.CONNECTED,
+        f"a webhook answers at 127.0.0.1:{hook.port}",
+    )
+    hook.disconnect()
+    assert elsewhere.status() is ChannelStatus.DISCONNECTED
+
+
+def test_another_server_at_the_address_is_no_webhook(service: ServiceServer) -> None:
+    settings = ChannelConfig(listen=f"127.0.0.1:{service.port}", secret=SECRET)
+
+    status, seen = WebhookChannel("hook", settings).look()
+
+    assert status is ChannelStatus.ERROR
+    assert "something else" in seen
 
 
 def test_a_request_may_be_made_again_only_when_it_is_too_old_to_be_believed() -> None:

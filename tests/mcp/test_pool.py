@@ -147,6 +147,18 @@ def test_why_a_server_ended_is_told_without_its_secrets(open_pool: OpenPool) -> 
     assert "ValueError: token=[secret] is wrong" in reason
 
 
+def test_what_was_filled_in_is_not_told_whoever_prints_it(
+    open_pool: OpenPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIRST_OF_TEST", "correct horse battery")
+    monkeypatch.setenv("SECOND_OF_TEST", "staple-staple")
+    server = misbehaving("bad", "blab", "--key=${SECOND_OF_TEST}", env={"KEY": "${FIRST_OF_TEST}"})
+
+    reason = open_pool(server).statuses()[0].reason
+
+    assert "no luck with [secret] and --key=[secret]" in reason
+
+
 def test_a_tool_offered_while_its_server_was_away_works_once_it_is_back(
     open_pool: OpenPool, tmp_path: Path
 ) -> None:

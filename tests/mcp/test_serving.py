@@ -12,6 +12,8 @@ from mcp.types import ElicitResult
 
 from mcp import Client
 from mcp_host import command, environment, over_http, over_stdio
+from openjarvis.tools import catalog
+from waiting import eventually
 
 BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 TOKEN = "a token of enough characters"
@@ -48,7 +50,23 @@ def test_stdout_carries_the_protocol_only_whatever_a_tool_prints(tmp_path: Path,
             return await client.call_tool("chatty", {"text": "hi"})
 
     assert text_of(asyncio.run(talk())) == "hi"
-    assert "printed by a tool" in (tmp_path / "stderr").read_text()
+    stderr = (tmp_path / "stderr").read_text().splitlines()
+    for who in ("printed", "written", "said by a child"):
+        assert f"{who} while it is loaded" in stderr
+    assert {"printed by a tool", "written by a tool", "said by a child of a tool"} <= set(stderr)
+
+
+def test_nothing_but_the_protocol_is_ever_on_stdout(tmp_path: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    done = subprocess.run(
+        command(tmp_path, "--tools", "chatty"),
+        env=environment(tmp_path),
+        input=json.dumps(ping).encode() + b"\n",
+        capture_output=True,
+        timeout=60,
+    )
+
+    assert [json.loads(line)["jsonrpc"] for line in done.stdout.splitlines()] == ["2.0"]
 
 
 @BOTH_ERAS
@@ -98,6 +116,48 @@ def test_over_http_the_hosts_user_approves_too(tmp_path: Path, mode: str) -> Non
         tmp_path, "--http", "127.0.0.1:0", "--tools", "refund", "--approve", "elicit"
     ) as url:
         assert text_of(asyncio.run(talk(url))) == "refunded 5"
+
+
+@BOTH_ERAS
+def test_over_http_progress_is_heard_and_a_cancelled_call_stops_its_tool(
+    tmp_path: Path, mode: str
+) -> None:
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def talk(url: str) -> None:
+        async with Client(url, mode=mode) as client:
+            await client.call_tool("slow", {"steps": 2}, progress_callback=hear)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(client.call_tool("endless", {}), 1)
+
+    with over_http(tmp_path, "--http", "127.0.0.1:0", "--tools", "slow,endless") as url:
+        asyncio.run(talk(url))
+        assert eventually((tmp_path / "cancelled").exists)
+
+    assert heard == ["step 0", "step 1"]
+
+
+def test_all_built_in_tools_can_be_offered_and_the_schedulers_work(tmp_path: Path) -> None:
+    names = catalog.names({})
+
+    async def talk() -> tuple[list[str], list[Any]]:
+        async with over_stdio(tmp_path, "--tools", ",".join(names)) as client:
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            task = {"prompt": "hi", "schedule_type": "interval", "schedule_value": "3600"}
+            made = json.loads(text_of(await client.call_tool("schedule_task", task)))
+            one = {"task_id": made["task_id"]}
+            return listed, [
+                json.loads(text_of(await client.call_tool(f"{verb}_scheduled_task", one)))["status"]
+                for verb in ("pause", "resume", "cancel")
+            ]
+
+    listed, statuses = asyncio.run(talk())
+
+    assert set(listed) == set(names)
+    assert statuses == ["paused", "active", "cancelled"]
 
 
 def test_over_http_other_hosts_and_origins_are_refused(tmp_path: Path) -> None:

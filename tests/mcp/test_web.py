@@ -1,17 +1,19 @@
 import json
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx2
 import pytest
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel
 
 from mcp_servers import OpenPool, run
 from mcp_web import Authority, echoing, free_port, served, wanting_a_login
 from openjarvis.config import McpServerConfig
+from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.servers import Server
 from waiting import eventually
 
@@ -27,6 +29,38 @@ def test_a_server_over_streamable_http_is_called(open_pool: OpenPool) -> None:
         pool = open_pool(web(port))
         assert run(pool, "web__echo", {"text": "hi"}).content == "echo: hi"
         pool.close()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ten_megabytes_over_streamable_http_are_kept_to_the_limit_of_results(
+    open_pool: OpenPool, as_json: bool
+) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(json_response=as_json), port):
+        pool = open_pool(web(port))
+        kept = run(pool, "web__huge", {"size": 10_000_000})
+        refused = run(pool, "web__huge", {"size": MAX_MESSAGE + 1})
+        pool.close()
+
+    assert kept.success
+    assert "characters cut" in kept.content
+    assert not refused.success
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_a_server_that_sends_too_much_is_given_up_and_then_back(
+    open_pool: OpenPool, path: str, transport: str
+) -> None:
+    port = free_port()
+    server = echoing()
+    app = server.sse_app() if transport else server.streamable_http_app(json_response=True)
+    with served(app, port):
+        pool = open_pool(web(port, path, transport=transport))
+        lost = run(pool, "web__huge", {"size": MAX_MESSAGE + 1})
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
+        pool.close()
+
+    assert lost.content.startswith("unavailable: the MCP server 'web' was lost during the call")
 
 
 def test_a_server_over_sse_is_called(open_pool: OpenPool) -> None:
@@ -130,3 +164,74 @@ def test_a_question_of_the_newer_era_is_decided_by_the_approver(open_pool: OpenP
     assert protocol >= "2026"
     assert allowed.content == "hi: True"
     assert not denied.success
+
+
+def changing() -> MCPServer:
+    """Return a server that takes another tool while it runs, and tells who listens."""
+    server = MCPServer("web")
+
+    def later() -> str:
+        """Say it."""
+        return "here I am"
+
+    @server.tool()
+    async def grow(context: Context) -> str:  # type: ignore[type-arg]
+        server.add_tool(later)
+        await context.notify_tools_changed()
+        return "grown"
+
+    return server
+
+
+def test_tools_that_a_server_of_the_newer_era_adds_are_heard_of(open_pool: OpenPool) -> None:
+    port = free_port()
+    with served(changing().streamable_http_app(), port):
+        pool = open_pool(web(port))
+        before = [one.spec.name for one, _ in pool.statuses()[0].tools]
+        assert pool.statuses()[0].protocol >= "2026"
+
+        assert run(pool, "web__grow").content == "grown"
+        assert eventually(
+            lambda: "web__later" in [one.spec.name for one, _ in pool.statuses()[0].tools]
+        )
+        assert run(pool, "web__later").content == "here I am"
+        pool.close()
+
+    assert before == ["web__grow"]
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_an_address_with_a_secret_in_it_is_not_told(
+    open_pool: OpenPool, path: str, transport: str
+) -> None:
+    port = free_port()
+    with served(echoing().streamable_http_app(), port):
+        pool = open_pool(web(port, f"{path}/correct-horse?x=battery-staple", transport=transport))
+        result = run(pool, "web__echo", {"text": "hi"})
+        pool.close()
+
+    assert result.content.startswith("unavailable: ")
+    assert not any(word in result.content for word in ("correct-horse", "battery-staple"))
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+def test_headers_are_sent_with_their_variables_filled_in(
+    open_pool: OpenPool, monkeypatch: pytest.MonkeyPatch, path: str, transport: str
+) -> None:
+    monkeypatch.setenv("KEY_OF_THE_TEST", "s3cret")
+    port, server = free_port(), echoing()
+    app = server.sse_app() if transport else server.streamable_http_app()
+    keys: set[bytes] = set()
+
+    async def looked_at(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            keys.add(dict(scope["headers"]).get(b"x-key", b""))
+        await app(scope, receive, send)
+
+    with served(looked_at, port):
+        headers = {"X-Key": "${KEY_OF_THE_TEST}"}
+        pool = open_pool(web(port, path, transport=transport, headers=headers))
+        assert run(pool, "web__echo", {"text": "hi"}).success
+        pool.close()
+
+    assert keys == {b"s3cret"}

@@ -15,6 +15,7 @@ from openjarvis.core.extras import how_to_install
 
 _log = logging.getLogger("openjarvis.channels")
 _FIRST_PAUSE = 0.5
+_SLACK_BLOCK = 3_000
 
 
 class AppriseChannel(BaseChannel):
@@ -51,12 +52,13 @@ class AppriseChannel(BaseChannel):
         if channel != self.channel_id:
             raise ChannelError(f"There is no channel {channel!r} here, only {self.channel_id!r}.")
         plugin = self.plugin(conversation_id)
-        parts = split(content, plugin.body_maxlen)
+        longest = _longest(plugin)
+        parts = split(content, longest)
         if not parts:
             raise ChannelError("The message is empty.")
         if len(parts) > MAX_PARTS:
             raise ChannelError(
-                f"The message is too long: {self.channel_id!r} takes {plugin.body_maxlen:,} "
+                f"The message is too long: {self.channel_id!r} takes {longest:,} "
                 f"characters a message, and at most {MAX_PARTS} are sent of one text."
             )
         for number, part in enumerate(parts, 1):
@@ -143,3 +145,10 @@ class AppriseChannel(BaseChannel):
         told = masked(reason) or "the service did not take it"
         _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
         raise ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
+
+
+def _longest(plugin: Any) -> int:
+    """Return how long one message of a service may be."""
+    limit: int = plugin.body_maxlen
+    # Slack refuses longer blocks; what apprise says is the limit of its attachments.
+    return min(limit, _SLACK_BLOCK) if getattr(plugin, "use_blocks", False) else limit

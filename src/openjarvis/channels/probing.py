@@ -12,13 +12,14 @@ from openjarvis.channels.base import ChannelStatus
 Seen = tuple[ChannelStatus, str]
 
 _PORTS = {True: 443, False: 80}
+_KNOWN: Seen = (ChannelStatus.CONNECTED, "the service knows the token")
 
 
 def probe(plugin: Any, timeout: float) -> Seen:
     """Return how the service behind apprise's `plugin` stands, and what was seen of it.
 
-    Telegram and Discord say whether the token is good, a mail server whether the login is; of other
-    services only the server is reached.
+    Telegram, Discord and Slack say whether the token is good, a mail server whether the login is;
+    of other services only the server is reached.
     """
     name = type(plugin).__name__
     try:
@@ -27,6 +28,8 @@ def probe(plugin: Any, timeout: float) -> Seen:
         if name == "NotifyDiscord":
             url = f"{plugin.notify_url}/{plugin.webhook_id}/{plugin.webhook_token}"
             return _answered(url, timeout)
+        if name == "NotifySlack":
+            return _slack(plugin, timeout)
         if name == "NotifyEmail":
             return _mail(plugin, timeout)
         return _reached(plugin, timeout)
@@ -37,10 +40,41 @@ def probe(plugin: Any, timeout: float) -> Seen:
 def _answered(url: str, timeout: float) -> Seen:
     response = httpx2.get(url, timeout=timeout)
     if response.is_success:
-        return ChannelStatus.CONNECTED, "the service knows the token"
-    if response.status_code in (401, 403, 404):
+        return _KNOWN
+    return _refused(response)
+
+
+def _refused(response: httpx2.Response) -> Seen:
+    if response.status_code in (401, 403, 404, 410):
         return ChannelStatus.ERROR, f"the service refuses the token ({response.status_code})"
     return ChannelStatus.DISCONNECTED, f"the service answers {response.status_code}"
+
+
+def _slack(plugin: Any, timeout: float) -> Seen:
+    if plugin.mode == "bot":
+        return _slack_bot(plugin, timeout)
+    hooks = {"hook": plugin.webhook_url, "gov-hook": plugin.webhook_gov_url}
+    if plugin.mode not in hooks:
+        return _reached(plugin, timeout)  # a workflow would start
+    url = f"{hooks[plugin.mode]}/{plugin.token_a}/{plugin.token_b}/{plugin.token_c}"
+    response = httpx2.post(url, json={}, timeout=timeout)
+    # Without a text nothing is posted; a webhook that does not exist is another refusal.
+    return _KNOWN if response.text.strip() in ("no_text", "invalid_payload") else _refused(response)
+
+
+def _slack_bot(plugin: Any, timeout: float) -> Seen:
+    headers = {"Authorization": f"Bearer {plugin.access_token}"}
+    url = plugin.api_url.format("auth.test")
+    response = httpx2.post(url, headers=headers, timeout=timeout)
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if not response.is_success or not isinstance(answer, dict):
+        return _refused(response)
+    if answer.get("ok"):
+        return _KNOWN
+    return ChannelStatus.ERROR, f"the service refuses the token ({answer.get('error')})"
 
 
 def _mail(plugin: Any, timeout: float) -> Seen:

@@ -2,13 +2,17 @@
 
 import hashlib
 import hmac
+import io
 import json
 import logging
+import socket
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import BoundedSemaphore, Lock, Thread
 from typing import Any
+
+import httpx2
 
 from openjarvis.channels.apprise_channel import AppriseChannel
 from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
@@ -24,7 +28,15 @@ MAX_AGE_SECONDS = 300
 SHORTEST_SECRET = 16
 _SIGNATURE = "X-Signature-256"
 _TIMESTAMP = "X-Timestamp"
-_READ_SECONDS = 10.0
+_LONGEST_LENGTH = 9
+_NAME = "openjarvis"
+_ANY_HOST = "0.0.0.0"  # noqa: S104 - only compared with
+
+READ_SECONDS = 10.0
+"""How long a request may take to come, however many pieces it comes in."""
+
+MAX_CONNECTIONS = 64
+"""How many requests may be under way; a further one is hung up on."""
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -116,26 +128,75 @@ class WebhookChannel(AppriseChannel):
     def look(self) -> tuple[ChannelStatus, str]:
         if self._settings.url:
             return super().look()
-        if self._server is not None:
-            return ChannelStatus.CONNECTED, f"listening on {self._settings.listen}"
-        return ChannelStatus.DISCONNECTED, "not listening"
+        host, _, port = self._settings.listen.rpartition(":")
+        place = f"{'127.0.0.1' if host == _ANY_HOST else host}:{self.port or port}"
+        try:
+            with httpx2.Client(timeout=self._settings.timeout_seconds, trust_env=False) as client:
+                response = client.get(f"http://{place}/")
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            return ChannelStatus.DISCONNECTED, "not listening"
+        if response.headers.get("Server") != _NAME:
+            return ChannelStatus.ERROR, f"something else answers at {place}"
+        return ChannelStatus.CONNECTED, f"a webhook answers at {place}"
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, address: tuple[str, int], channel: WebhookChannel, seal: Seal) -> None:
         super().__init__(address, _Request)
         self.channel = channel
         self.seal = seal
+        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         _log.debug("A webhook request broke off", exc_info=True)
 
 
+class _Hurried(io.RawIOBase):
+    """What comes over a connection, until the time for all of it is over."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._until = time.monotonic() + READ_SECONDS
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long to come")
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Request(BaseHTTPRequestHandler):
     server: _Server
-    timeout = _READ_SECONDS
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Hurried(self.connection))
+
+    def version_string(self) -> str:
+        return _NAME
+
+    def do_GET(self) -> None:
+        self._reply(405, {"error": "messages come by POST"})
 
     def do_POST(self) -> None:
         body = self._body()
@@ -159,7 +220,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MAX_BODY:
+        if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > MAX_BODY:
             return None
         return self.rfile.read(int(length))
 
@@ -180,6 +241,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def _reply(self, status: int, content: dict[str, Any]) -> None:
         body = json.dumps(content).encode()
+        self.connection.settimeout(READ_SECONDS)
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -3,9 +3,7 @@
 import asyncio
 import os
 import signal
-import sys
 import webbrowser
-from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,7 @@ from openjarvis.cli.options import (
     tools_dir_option,
     tools_option,
 )
-from openjarvis.cli.render import notice, show, show_json, show_table
+from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.errors import ConfigError
 from openjarvis.core.extras import how_to_install
@@ -73,14 +71,14 @@ def serve(
     server, serving = _server_modules()
     config = load_config()
     named = split_names(*tools)
-    with redirect_stdout(sys.stderr):  # a tool's file may print when it is loaded
-        system = _system(config, named, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
+    stdout = keep_stdout_for_results()  # a tool's file may print as soon as it is loaded
+    system = _system(config, named, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs)
+    try:
         chosen = named or read_only_names(system)
         made = server.make_server(system.executor(chosen), approve)
-    try:
         if http is None:
             _leave_on_signals(system)
-            asyncio.run(serving.serve_stdio(made))
+            asyncio.run(serving.serve_stdio(made, stdout))
         else:
             token = os.environ.get(TOKEN_VARIABLE, "")
             bound = serving.listening_socket(http, token)

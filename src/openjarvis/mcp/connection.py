@@ -9,7 +9,7 @@ import atexit
 import logging
 import math
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +43,9 @@ _CLOSE_SECONDS = 10.0
 _SESSION_TERMINATED = "Session terminated"
 _CHANGES_SETTLE = 0.1
 
+Login = Callable[[str, McpServerConfig], httpx2.Auth]
+"""Gives the authorization of requests to a server, by its name and settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -64,14 +67,14 @@ class Connection:
         server: Server,
         answers: Answers,
         *,
-        auth: httpx2.Auth | None = None,
+        login: Login,
         backoff: Backoff | None = None,
     ) -> None:
         self.server = server
         self.reason = ""
         self.protocol = ""
         self._answers = answers
-        self._auth = auth
+        self._login = login
         self._backoff = backoff or Backoff()
         self._lock = Lock()
         self._thread: LoopThread | None = None
@@ -83,8 +86,10 @@ class Connection:
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._ended = asyncio.Event()
+        self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
+        self._secrets: tuple[str, ...] = ()
 
     def listed(self) -> "Future[Listing]":
         """Return the tools of the server, once it is connected.
@@ -156,20 +161,23 @@ class Connection:
         """Serve until the connection ends, and return why it did."""
         try:
             await self._serve()
-            reason = "the connection ended"
+            reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = told(error)
-        last = self._stderr.last_line()
+            reason = self._fault or told(error, self._secrets)
+        last = self._stderr.last_line(self._secrets)
         return f"{reason} ({last})" if last else reason
 
     async def _serve(self) -> None:
         settings = self.server.expanded()
+        self._secrets = self.server.secrets()
         self._ended.clear()
-        transport = open_transport(self.server, settings, stderr=self._stderr, auth=self._auth)
+        self._fault = ""
+        auth = self._login(self.server.name, settings) if settings.oauth else None
+        transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
-            async with self._made(watched(transport, self._ended.set), settings) as client:
+            async with self._made(watched(transport, self._end), settings) as client:
                 await self._list(client, settings)
                 scope.deadline = math.inf
                 self._settle(client, "")
@@ -234,6 +242,10 @@ class Connection:
                 break
         self._listing = listing(self.server.name, settings, tools)
 
+    def _end(self, fault: str) -> None:
+        self._fault = fault
+        self._ended.set()
+
     def _settle(self, client: Client | None, reason: str) -> None:
         self._client = client
         self.reason = reason
@@ -278,7 +290,7 @@ class Connection:
             except Exception as error:
                 raise ToolError(
                     f"the MCP server {self.server.name!r} answered what breaks the protocol: "
-                    f"{told(error)}"
+                    f"{told(error, self._secrets)}"
                 ) from error
 
     def _refuse_changed(self, definition: Definition) -> None:
@@ -300,7 +312,9 @@ class Connection:
         name = self.server.name
         if error.code == CONNECTION_CLOSED or error.message == _SESSION_TERMINATED:
             self._ended.set()
+            why = f": {self._fault}" if self._fault else ""
             return ServerUnavailable(
-                f"the MCP server {name!r} was lost during the call, which may or may not have run"
+                f"the MCP server {name!r} was lost during the call, which may or may not have "
+                f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {told(error, self._secrets)}")

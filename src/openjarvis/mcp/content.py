@@ -7,6 +7,9 @@ from openjarvis.core.images import PARTS, decoded, line_of
 from openjarvis.core.strict_json import dumps
 from openjarvis.core.types import ToolResult
 
+MAX_MESSAGE = 32 * 1024 * 1024
+"""How many bytes one message of a server may have; one that sends more is given up."""
+
 MAX_PARTS = 8_000_000
 """How many characters of images, audio and files of one result are kept."""
 

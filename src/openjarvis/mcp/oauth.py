@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +18,16 @@ from mcp.shared.auth import (
 )
 
 from openjarvis._version import __version__
+from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
-from openjarvis.mcp.servers import Server
+from openjarvis.mcp import kept
+from openjarvis.mcp.guarded_web import allowed_places
+from openjarvis.safety.urls import check_url
 
 _LOGIN_SECONDS = 300.0
 _PAGE = b"You are logged in; this window may be closed."
+_REFUSED = b"The login was refused; this window may be closed."
+_OTHER = b"This is not the end of a login."
 _LONGEST_REQUEST = 16_384
 
 
@@ -46,7 +50,7 @@ class TokenFile:
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store tokens with the time at which they came."""
         token = tokens.model_dump(mode="json", exclude_none=True)
-        self._write({**self._read(), "tokens": {"token": token, "saved_at": time.time()}})
+        self._add(tokens={"token": token, "saved_at": time.time()})
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return how we are registered at the authorization server."""
@@ -55,8 +59,7 @@ class TokenFile:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store how we are registered."""
-        client = client_info.model_dump(mode="json", exclude_none=True)
-        self._write({**self._read(), "client": client})
+        self._add(client=client_info.model_dump(mode="json", exclude_none=True))
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -65,11 +68,9 @@ class TokenFile:
             return {}  # nothing that can be used: the user logs in again
         return stored if isinstance(stored, dict) else {}
 
-    def _write(self, stored: dict[str, Any]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as sink:
-            json.dump(stored, sink)
+    def _add(self, **stored: Any) -> None:
+        with kept.changing(self._path):
+            kept.write(self._path, json.dumps({**self._read(), **stored}))
 
 
 class _Provider(OAuthClientProvider):
@@ -92,7 +93,7 @@ class LoginListener:
         """Return what the browser brought.
 
         Raises:
-            ToolError: when nobody logged in within five minutes.
+            ToolError: when the login was refused, or nobody logged in within five minutes.
         """
         self._result = asyncio.get_running_loop().create_future()
         server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
@@ -105,23 +106,34 @@ class LoginListener:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = (await reader.read(_LONGEST_REQUEST)).split(b"\r\n", 1)[0].decode(errors="replace")
         query = parse_qs(urlsplit(line.split(" ")[1] if line.count(" ") == 2 else "").query)
-        code = query.get("code", [""])[0]
-        body = _PAGE if code else b"This is not the end of a login."
+        code, refusal = query.get("code", [""])[0], query.get("error", [""])[0]
+        body = _PAGE if code else _REFUSED if refusal else _OTHER
         writer.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
         await writer.drain()
         writer.close()
-        if code and self._result is not None and not self._result.done():
+        if self._result is None or self._result.done():
+            return
+        if refusal:
+            why = query.get("error_description", [""])[0]
+            self._result.set_exception(
+                ToolError(f"the login was refused: {refusal}{f' ({why})' if why else ''}")
+            )
+        elif code:
             state, issuer = query.get("state", [None])[0], query.get("iss", [None])[0]
             self._result.set_result(AuthorizationCodeResult(code=code, state=state, iss=issuer))
 
 
 def oauth(
-    server: Server, folder: Path, authorize: Callable[[str], None] | None, port: int = 33_418
+    name: str,
+    settings: McpServerConfig,
+    folder: Path,
+    authorize: Callable[[str], None] | None,
+    port: int = 33_418,
 ) -> httpx2.Auth:
-    """Return the authorization of requests to `server`.
+    """Return the authorization of requests to the server `name`.
 
     `authorize` is told the address at which the user logs in; without it a login that is needed
     fails, saying how to make it.
@@ -129,14 +141,14 @@ def oauth(
     listener = LoginListener(port)
 
     async def redirect(address: str) -> None:
+        # The server names it, and the user's browser would open it.
+        check_url(address, allowed=allowed_places(settings.url, settings.oauth_hosts))
         if authorize is None:
-            raise ToolError(
-                f"the MCP server {server.name!r} wants a login: jarvis mcp login {server.name}"
-            )
+            raise ToolError(f"the MCP server {name!r} wants a login: jarvis mcp login {name}")
         authorize(address)
 
     return _Provider(
-        server_url=server.settings.url,
+        server_url=settings.url,
         client_metadata=OAuthClientMetadata(
             client_name="openjarvis",
             software_version=__version__,
@@ -145,7 +157,7 @@ def oauth(
             response_types=["code"],
             token_endpoint_auth_method="none",  # noqa: S106 - a public client has no secret
         ),
-        storage=TokenFile(folder / f"{server.name}.json"),
+        storage=TokenFile(folder / f"{name}.json"),
         redirect_handler=redirect,
         callback_handler=listener.code,
     )

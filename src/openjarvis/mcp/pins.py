@@ -1,13 +1,12 @@
 """Definitions pinned when they are first used, so that a server cannot change one unnoticed."""
 
 import json
-import os
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from threading import Lock
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.mcp import kept
 from openjarvis.mcp.definitions import Definition
 
 
@@ -20,11 +19,10 @@ class Pinned(StrEnum):
 
 
 class PinStore:
-    """The pins in one JSON file that only its owner can read. Any thread may use it."""
+    """The pins in one JSON file that only its owner can read. Any thread or process may use it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = Lock()
 
     def standing(self, definition: Definition) -> Pinned:
         """Tell whether a definition is the pinned one.
@@ -39,15 +37,12 @@ class PinStore:
 
     def pin(self, *definitions: Definition, replace: bool = False) -> None:
         """Pin definitions; those pinned already stay as they are, unless `replace`."""
-        with self._lock:
+        if not _add(self._read(), definitions, replace=replace):
+            return
+        with kept.changing(self._path):
             pins = self._read()
-            before = json.dumps(pins)
-            for one in definitions:
-                of_server = pins.setdefault(one.server, {})
-                if replace or one.remote_name not in of_server:
-                    of_server[one.remote_name] = one.digest
-            if json.dumps(pins) != before:
-                self._write(pins)
+            _add(pins, definitions, replace=replace)
+            kept.write(self._path, json.dumps(pins, indent=1, sort_keys=True))
 
     def _read(self) -> dict[str, dict[str, str]]:
         try:
@@ -63,10 +58,16 @@ class PinStore:
             raise ConfigError(f"{self._path}: this is no file of pins. Mend or remove it.")
         return pins
 
-    def _write(self, pins: dict[str, dict[str, str]]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", dir=self._path.parent, delete=False
-        ) as temporary:  # made with mode 0600
-            json.dump(pins, temporary, indent=1, sort_keys=True)
-        os.replace(temporary.name, self._path)  # noqa: PTH105 - one step, on every system
+
+def _add(
+    pins: dict[str, dict[str, str]], definitions: Iterable[Definition], *, replace: bool
+) -> bool:
+    """Put definitions among the pins; tell whether that changed any."""
+    changed = False
+    for one in definitions:
+        of_server = pins.setdefault(one.server, {})
+        if one.remote_name in of_server and not replace:
+            continue
+        changed = changed or of_server.get(one.remote_name) != one.digest
+        of_server[one.remote_name] = one.digest
+    return changed

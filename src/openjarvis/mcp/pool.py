@@ -5,10 +5,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import httpx2
 
 from openjarvis.core.errors import ToolDefinitionError, ToolError, unknown_name
 from openjarvis.core.types import ToolResult
@@ -64,7 +63,7 @@ class ServerPool:
             name: Connection(
                 server,
                 Answers(name, engine, model),
-                auth=_auth(server, folder, authorize),
+                login=partial(oauth, folder=folder / "oauth", authorize=authorize),
                 backoff=backoff,
             )
             for name, server in servers.items()
@@ -248,9 +247,3 @@ def _changed(definition: Definition) -> Definition:
     spec = definition.spec
     metadata = {**spec.metadata, "definition_changed": True}
     return replace(definition, spec=replace(spec, requires_confirmation=True, metadata=metadata))
-
-
-def _auth(
-    server: Server, folder: Path, authorize: Callable[[str], None] | None
-) -> httpx2.Auth | None:
-    return oauth(server, folder / "oauth", authorize) if server.settings.oauth else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from openjarvis.config import McpConfig, McpServerConfig
 from openjarvis.core.environment import filled
@@ -16,6 +17,7 @@ SEPARATOR = "__"
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-]))*")
 _LONGEST_NAME = 32
+_SHORTEST_SECRET = 8
 _KINDS = ("stdio", "http", "sse")
 _ALIASES = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
 
@@ -51,8 +53,35 @@ class Server:
             headers={key: self._filled(text) for key, text in settings.headers.items()},
         )
 
+    def secrets(self) -> tuple[str, ...]:
+        """Return what must not be told of the settings, whoever repeats it: longer ones first.
+
+        That is what was filled in, the values of headers, and the parts of the address where keys
+        are put.
+        """
+        raw, whole = self.settings, self.expanded()
+        pairs = [
+            (raw.url, whole.url),
+            *zip(raw.args, whole.args, strict=True),
+            *zip(raw.env.values(), whole.env.values(), strict=True),
+        ]
+        address = urlsplit(whole.url)
+        found = [
+            *(_filled_part(text, filled_text) for text, filled_text in pairs),
+            *(piece for text in whole.headers.values() for piece in (text, *text.split())),
+            *(piece for piece in address.path.split("/")),
+            *(text for _, text in parse_qsl(address.query)),
+        ]
+        return tuple(sorted({one for one in found if len(one) >= _SHORTEST_SECRET}, key=len)[::-1])
+
     def _filled(self, text: str) -> str:
         return filled(text, f"the MCP server {self.name!r} ({self.origin})")
+
+
+def _filled_part(raw: str, whole: str) -> str:
+    """Return what stands in `whole` where the variables of `raw` were, "" where it has none."""
+    before, variable, _ = raw.partition("${")
+    return whole[len(before) : len(whole) - len(raw.rpartition("}")[2])] if variable else ""
 
 
 def configured_servers(config: McpConfig, origin: str = "[mcp.servers]") -> dict[str, Server]:

@@ -4,8 +4,10 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, TextIO
 
+import anyio
 import uvicorn
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
@@ -23,12 +25,16 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-async def serve_stdio(server: Server[Any]) -> None:
+async def serve_stdio(server: Server[Any], stdout: TextIO | None = None) -> None:
     """Serve the host that started this process, until it hangs up.
 
-    Meanwhile whatever else prints, prints to stderr, and whatever reads stdin gets its end.
+    Meanwhile whatever else prints, prints to stderr, and whatever reads stdin gets its end. Where
+    that was seen to before, `stdout` is the stream to the host, which nothing else writes to.
     """
-    async with stdio_server() as (reading, writing):
+    if isinstance(stdout, TextIOWrapper):
+        stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+    protocol = anyio.wrap_file(stdout) if stdout is not None else None
+    async with stdio_server(stdout=protocol) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 

@@ -1,21 +1,23 @@
 """The three ways to a server: a process over stdio, streamable HTTP, SSE; and seeing it end."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, TextIO
 
 import httpx2
 from anyio import EndOfStream
 from mcp.client.sse import sse_client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
+from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.errors import shown
+from openjarvis.mcp.guarded_web import guarded_client
 from openjarvis.mcp.servers import Server
+from openjarvis.mcp.stdio import server_process
 
 Streams = tuple[Any, Any]
 _TAIL = 2_000
@@ -37,12 +39,12 @@ class StderrTail:
         with os.fdopen(writing, "w", encoding="utf-8") as sink:
             yield sink
 
-    def last_line(self) -> str:
+    def last_line(self, secrets: Iterable[str] = ()) -> str:
         """Return the last line, safe to show; only after `file` has ended."""
         if self._drained is not None:
             self._drained.wait(0.2)
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return shown(lines[-1], 200) if lines else ""
+        return shown(lines[-1], 200, secrets) if lines else ""
 
     def _drain(self, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
@@ -56,37 +58,35 @@ async def open_transport(
 ) -> AsyncIterator[Streams]:
     """Yield the streams to a server; leaving ends its process or connection."""
     if server.kind == "stdio":
-        parameters = StdioServerParameters(
-            command=settings.command,
-            args=settings.args,
-            env=settings.env,
-            cwd=os.path.expanduser(settings.cwd) or None,  # noqa: PTH111 - "" means none
-            encoding_error_handler="replace",
-        )
         with stderr.file() as errlog:
-            async with stdio_client(parameters, errlog=errlog) as streams:
+            async with server_process(settings, errlog) as streams:
                 yield streams
-    elif server.kind == "sse":
+        return
+    client = partial(guarded_client, settings.url, hosts=settings.oauth_hosts)
+    if server.kind == "sse":
         async with sse_client(
             settings.url,
             headers=settings.headers,
             timeout=settings.connect_timeout_seconds,
+            httpx_client_factory=client,
             auth=auth,
         ) as streams:
             yield streams
     else:
         async with (
-            create_mcp_http_client(headers=settings.headers, auth=auth) as http_client,
-            streamable_http_client(settings.url, http_client=http_client) as streams,
+            client(headers=settings.headers, auth=auth) as http_client,
+            streamable_http_client(
+                settings.url, http_client=http_client, max_sse_event_size=MAX_MESSAGE
+            ) as streams,
         ):
             yield streams
 
 
 @asynccontextmanager
 async def watched(
-    transport: AbstractAsyncContextManager[Streams], on_end: Callable[[], None]
+    transport: AbstractAsyncContextManager[Streams], on_end: Callable[[str], None]
 ) -> AsyncIterator[Streams]:
-    """Yield the streams of `transport`; `on_end` is called when the server's side has ended."""
+    """Yield the streams of `transport`; `on_end` is told why when the server's side has ended."""
     async with transport as (reading, writing):
         yield _WatchedStream(reading, on_end), writing
 
@@ -94,7 +94,7 @@ async def watched(
 class _WatchedStream:
     """A read stream that tells when it ends; all else is passed on."""
 
-    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+    def __init__(self, inner: Any, on_end: Callable[[str], None]) -> None:
         self._inner = inner
         self._on_end = on_end
 
@@ -104,8 +104,8 @@ class _WatchedStream:
     async def receive(self) -> Any:
         try:
             return await self._inner.receive()
-        except EndOfStream:
-            self._on_end()
+        except EndOfStream as end:
+            self._on_end(str(end))
             raise
 
     def __aiter__(self) -> "_WatchedStream":
@@ -113,10 +113,9 @@ class _WatchedStream:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._inner.__anext__()
-        except StopAsyncIteration:
-            self._on_end()
-            raise
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
 
     async def __aenter__(self) -> "_WatchedStream":
         await self._inner.__aenter__()
