@@ -426,6 +426,12 @@ class TestAtATerminal:
         assert shown.rstrip().endswith("It is 4.")
         leave(child)
 
+    def test_the_tool_that_an_agent_brings_is_named(self, start: Start) -> None:
+        child = start(options=("--agent", "native_openhands"))
+
+        assert "agent native_openhands · tools: code_interpreter" in child.before
+        leave(child)
+
     def test_turns_that_run_out_are_told(self, start: Start) -> None:
         child = start(
             asks_for("calculator", '{"expression": "2+2"}'),
@@ -553,7 +559,8 @@ class TestInAPipe:
 
         answer = json.loads(told)
         assert answer["error"] == "[The user stopped this answer.]"
-        assert answer["tool_results"] == []
+        assert [one["tool_name"] for one in answer["tool_results"]] == ["sleep"]
+        assert "interrupted" in answer["tool_results"][0]["content"]
         assert (answer["turns"], answer["model"]) == (1, "test-model")
 
     def test_progress_is_not_shown(self, folder: Path) -> None:

@@ -7,7 +7,7 @@ from openjarvis import llm
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.llm.generate import converse
 from openjarvis.llm.history import assistant, tool_result, user
-from openjarvis.llm.loop import Conversation
+from openjarvis.llm.loop import INTERRUPTED, Conversation
 from openjarvis.llm.request import prepare
 from openjarvis.llm.response import FinishReason
 from openjarvis.testing import ScriptedEngine, calls, says
@@ -109,6 +109,21 @@ def test_an_answer_in_time_needs_no_last_word() -> None:
 
     assert converse(run).text == "Three."
     assert not run.ran_out
+
+
+def test_a_run_that_was_broken_off_has_a_result_for_every_call() -> None:
+    engine = ScriptedEngine([[calls("add", a=1, b=2), calls("add", a=3, b=4)]])
+    request = prepare(messages=[user("1+2?")], engine=engine, tools=[add], max_steps=2)
+    run = Conversation(request)
+    run.ask()
+    first, _ = run.take_reply(engine.generate(run.prompt, **run.options))
+    request.executor.perform_all([first], run.run)
+
+    response = run.interrupt()
+
+    assert [record.output for record in response.tool_calls] == ["3", INTERRUPTED]
+    assert [result.content for result in run.results] == ["3", INTERRUPTED]
+    assert [result.success for result in run.results] == [True, False]
 
 
 @pytest.mark.parametrize("partial", ["", " ", "\n"])

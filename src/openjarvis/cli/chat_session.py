@@ -18,7 +18,7 @@ from openjarvis.llm.history import assistant, user
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.stream import Stream
 from openjarvis.sdk import Jarvis, answer_of, turns_of
-from openjarvis.system import default_agent
+from openjarvis.system import agent_class, default_agent
 from openjarvis.tools import catalog
 
 STOPPED = "[The user stopped this answer.]"
@@ -69,7 +69,8 @@ class ChatSession:
         """Return who answers, in a line."""
         system = self.jarvis.system
         model = f" · model {self.model}" if self.model else ""
-        tools = ", ".join(self.tools) or "none"
+        own = getattr(agent_class(self.agent_key), "own_tools", ())
+        tools = ", ".join(dict.fromkeys([*self.tools, *own])) or "none"
         return f"engine {system.engine_key}{model} · agent {self.agent_key} · tools: {tools}"
 
     @property

@@ -172,6 +172,8 @@ class Conversation:
                 self._not_run(call, INTERRUPTED)
             else:
                 self._answer(call, record)
+                has_run = record.outcome is Outcome.RAN
+                self.results.append(ToolResult(call.name, record.output, success=has_run))
         self._open = []
         if partial.strip():  # providers refuse a message of white space
             self._response.text = self._begun + partial
