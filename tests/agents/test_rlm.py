@@ -11,7 +11,7 @@ from agent_tools import add
 from openjarvis.agents.base import AgentContext, AgentResult
 from openjarvis.agents.document import MAX_BYTES
 from openjarvis.agents.rlm import LONG_QUESTION, RLMAgent
-from openjarvis.core.errors import LLMError
+from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.core.types import Message
 from openjarvis.sandbox.isolation import Isolation
 from openjarvis.sandbox.session import Sandbox
@@ -96,6 +96,22 @@ def test_a_sub_model_is_asked_from_inside_and_its_usage_counts() -> None:
     assert requests[1].messages[-1].text == "Is The password it?"
     assert result.metadata["sub_queries"] == 1
     assert result.metadata["usage"]["total_tokens"] == 6
+
+
+def test_a_run_that_fails_tells_what_its_sub_models_used() -> None:
+    engine = ScriptedEngine(
+        [
+            code("print(llm_query('?'))"),
+            says("sub"),
+            LLMError(LLMErrorCode.UNAVAILABLE, "gone", 503),
+        ]
+    )
+
+    with pytest.raises(LLMError) as caught:
+        RLMAgent(engine, "m").run("?", AgentContext(document="text"))
+
+    assert caught.value.response.usage["completion_tokens"] == 2
+    assert caught.value.response.metadata["sub_queries"] == 1
 
 
 def test_several_sub_models_are_asked_at_the_same_time_and_answer_in_order() -> None:

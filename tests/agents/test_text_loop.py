@@ -145,6 +145,7 @@ def test_the_last_word_follows_the_protocol_and_the_roles_alternate() -> None:
     assert roles == ["system", "user", "assistant", "user"]
     assert "Observation: Not run" in texts(engine)[-1][1]
     assert "no turns left" in texts(engine)[-1][1]
+    assert texts(engine)[-1][1].endswith("Write nothing but 'Final Answer: <answer>'.")
 
 
 def test_an_action_in_the_last_turn_is_no_answer() -> None:

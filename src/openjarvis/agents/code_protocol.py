@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from openjarvis.agents.keyword_protocol import REACT
+from openjarvis.agents.prompts import LAST_WORD_ON_CODE
 from openjarvis.agents.protocol import Action, Protocol, Step
 from openjarvis.agents.reading import Fence, fences, spoken
 from openjarvis.core.strict_json import JSONRefused, dumps, loads
@@ -44,6 +45,10 @@ class CodeProtocol(Protocol):
         if step.action.tool != self.code_tool:
             return REACT.render(step)
         return f"```python\n{_code(step.action.input)}\n```"
+
+    @property
+    def last_word(self) -> str:
+        return LAST_WORD_ON_CODE
 
     def observation(self, output: str) -> str:
         if len(output) > MAX_OUTPUT:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from openjarvis.agents.arguments import json_end
+from openjarvis.agents.prompts import LAST_WORD
 from openjarvis.agents.protocol import Action, Protocol, Step
 from openjarvis.agents.reading import fences, spoken
 from openjarvis.agents.wishes import FINISHES, answer_in, printed_call, wish
@@ -55,6 +56,10 @@ class KeywordProtocol(Protocol):
         else:
             lines.append(f"{self.final}: {step.answer}")
         return "\n".join(lines)
+
+    @property
+    def last_word(self) -> str:
+        return f"{LAST_WORD} Write nothing but '{self.final}: <answer>'."
 
     def observation(self, output: str) -> str:
         return f"{self.observed}: {output}"

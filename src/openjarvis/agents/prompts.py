@@ -11,6 +11,12 @@ LAST_WORD = (
 )
 """What a model is told whose turns are used up."""
 
+LAST_WORD_ON_CODE = (
+    "There are no turns left for code. Give your final answer now, in plain words, from what you "
+    "have found; say what could not be found."
+)
+"""The same for a model that acts by writing code."""
+
 _STRUCTURED = """\
 Solve the task step by step, with tools where they help.
 

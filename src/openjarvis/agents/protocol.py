@@ -40,6 +40,11 @@ class Protocol(ABC):
     def render(self, step: Step) -> str:
         """Return a step as a model should write it."""
 
+    @property
+    @abstractmethod
+    def last_word(self) -> str:
+        """What a model is told whose turns are used up."""
+
     @abstractmethod
     def observation(self, output: str) -> str:
         """Return the output of a tool as the model is told it."""

@@ -32,10 +32,6 @@ LONG_QUESTION = 20_000
 """A longer input is not put before the model: without a document it is the document."""
 
 _THE_TASK_IS_INSIDE = "The task is in the variable `context`, with what it is about. Do it."
-_LAST_WORD = (
-    "There are no turns left for code. Give your final answer now, in plain words, from what you "
-    "have found; say what could not be found."
-)
 _SUB_SYSTEM = "Answer from what you are given. Be brief and exact."
 _FINAL = re.compile(r"^[ \t*`]*FINAL(_VAR)?\(", re.MULTILINE)
 
@@ -122,11 +118,12 @@ class RLMAgent(ToolAgent):
                     protocol=self._prompt(document),
                 ),
                 PROTOCOL,
-                last_word=_LAST_WORD,
                 ending=lambda: queries.final,
             )
-            yield conversation
-            below.report(conversation)
+            try:
+                yield conversation
+            finally:
+                below.report(conversation)
         finally:
             if depth == 1:
                 budget.close()

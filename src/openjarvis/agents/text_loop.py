@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from openjarvis.agents.arguments import arguments_text
-from openjarvis.agents.prompts import LAST_WORD
 from openjarvis.agents.protocol import Action, Protocol, Step
 from openjarvis.core.types import Message, Role, ToolCall
 from openjarvis.execution.record import CallRecord
@@ -40,10 +39,9 @@ class TextConversation(Conversation):
         request: Request,
         protocol: Protocol,
         *,
-        last_word: str = LAST_WORD,
         ending: Callable[[], str | None] = lambda: None,
     ) -> None:
-        super().__init__(request, last_word=last_word)
+        super().__init__(request, last_word=protocol.last_word)
         self.options = {
             name: value for name, value in request.options.items() if name not in OF_TOOLS
         }
