@@ -11,11 +11,12 @@ import anthropic_server
 import gemini_server
 import ollama_server
 import openai_server
+import openai_turns
 from engine import conformance
 from engine.conformance import SCENARIOS, WAYS, Turn, Way, check, check_calls, scripted
 from gguf_model import model_path
 from llamacpp_runner import Runner
-from openai_server import Answer, OpenAIServer, Opened, call, completion, delta, fragment
+from openai_server import Answer, OpenAIServer, Opened
 from openjarvis import llm
 from openjarvis.engine.anthropic import AnthropicEngine
 from openjarvis.engine.base import InferenceEngine, StreamChunk
@@ -25,23 +26,6 @@ from openjarvis.engine.offline.engine import OfflineEngine
 from openjarvis.engine.ollama import OllamaEngine
 from openjarvis.engine.openai import OpenAIEngine
 from openjarvis.testing import ScriptedEngine
-
-
-def say_openai(turn: Turn, *, is_streamed: bool) -> Answer:
-    reason = {"stop": "stop", "length": "length", "filtered": "content_filter"}[turn.finish]
-    if not is_streamed:
-        calls = [call(name, text, call_id=f"c{at}") for at, (name, text) in enumerate(turn.calls)]
-        return completion(turn.text, tool_calls=calls or None, finish_reason=reason)
-    fragments = [
-        piece
-        for at, (name, text) in enumerate(turn.calls)
-        for piece in (
-            fragment("", index=at, call_id=f"c{at}", name=name),
-            *(fragment(letter, index=at) for letter in text),
-        )
-    ]
-    letters = [delta(content=letter) for letter in turn.text]
-    return openai_server.stream(*letters, *fragments, delta(reason), openai_server.USAGE, piece=7)
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class Spoken:
 OBJECTS_ONLY = frozenset({"arguments that are no JSON"})
 """What cannot be where arguments come as an object."""
 SPOKEN = {
-    "openai": Spoken(OpenAIEngine, say_openai, openai_server.refusal, "/v1"),
+    "openai": Spoken(OpenAIEngine, openai_turns.say, openai_server.refusal, "/v1"),
     "anthropic": Spoken(
         AnthropicEngine, anthropic_server.say, anthropic_server.refusal, never=OBJECTS_ONLY
     ),

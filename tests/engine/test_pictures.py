@@ -1,5 +1,6 @@
 """Images of tools' results, as each engine's own server is sent them."""
 
+import json
 import sys
 from base64 import b64encode
 from collections.abc import Callable
@@ -12,7 +13,8 @@ import anthropic_server
 import gemini_server
 import ollama_server
 import openai_server
-from engine.conformance import Turn
+import openai_turns
+from engine.conformance import WAYS, Scenario, Turn, Way, astream, stream
 from openai_server import Answer, Opened
 from openjarvis import llm
 from openjarvis.config import McpServerConfig
@@ -50,10 +52,10 @@ def ask(engine: Any, *, model: str = "m", **more: Any) -> llm.Response:
     return llm.generate(engine=engine, model=model, **{**request, **more})
 
 
-def turns(say: Callable[..., Answer], *names: str) -> list[Answer]:
+def turns(say: Callable[..., Answer], *names: str, is_streamed: bool = False) -> list[Answer]:
     """Return a turn that calls the tools, and one that answers."""
     calling = Turn(calls=tuple((name, "{}") for name in names))
-    return [say(calling, is_streamed=False), say(Turn("Dots."), is_streamed=False)]
+    return [say(turn, is_streamed=is_streamed) for turn in (calling, Turn("Dots."))]
 
 
 def test_claude_sees_them_in_the_results(opened: Opened) -> None:
@@ -98,7 +100,7 @@ def test_gemini_sees_them_within_or_behind_the_results(opened: Opened, model: st
 def test_a_chat_completion_has_them_in_a_message_behind_the_results(opened: Opened) -> None:
     server, engine = opened(
         OpenAIEngine,
-        *turns(openai_say, "look", "film"),
+        *turns(openai_turns.say, "look", "film"),
         openai_server.completion("Yes."),
         path="/v1",
     )
@@ -119,14 +121,6 @@ def test_a_chat_completion_has_them_in_a_message_behind_the_results(opened: Open
     assert again[4] == shown
 
 
-def openai_say(turn: Any, *, is_streamed: bool) -> Answer:
-    made = [
-        openai_server.call(name, text, call_id=f"c{at}")
-        for at, (name, text) in enumerate(turn.calls)
-    ]
-    return openai_server.completion(turn.text, tool_calls=made or None)
-
-
 @pytest.mark.parametrize(
     ("status", "words"),
     [
@@ -140,13 +134,13 @@ def openai_say(turn: Any, *, is_streamed: bool) -> Answer:
 def test_a_model_that_takes_none_is_told_of_them_instead(
     opened: Opened, status: int, words: str
 ) -> None:
-    calling, said = turns(openai_say, "look")
+    calling, said = turns(openai_turns.say, "look")
     server, engine = opened(
         OpenAIEngine,
         calling,
         openai_server.refusal(status, words),
         said,
-        *turns(openai_say, "look"),
+        *turns(openai_turns.say, "look"),
         path="/v1",
         max_retries=0,
     )
@@ -158,6 +152,44 @@ def test_a_model_that_takes_none_is_told_of_them_instead(
     assert server.bodies[2]["messages"][-1] == {"role": "user", "content": told}
     assert server.bodies[4]["messages"][-1] == {"role": "user", "content": told}
     assert len(server.bodies) == 5
+
+
+SEEING = {
+    "anthropic": (AnthropicEngine, anthropic_server.say, anthropic_server.refusal, ""),
+    "gemini": (GeminiEngine, gemini_server.say, gemini_server.refusal, ""),
+    "openai": (OpenAIEngine, openai_turns.say, openai_server.refusal, "/v1"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("key", SEEING)
+def test_an_image_that_the_provider_refuses_does_not_end_the_run(
+    opened: Opened, key: str, way: Way
+) -> None:
+    kind, say, refusal, path = SEEING[key]
+    is_streamed = way in (stream, astream)
+    calling, said = turns(say, "look", is_streamed=is_streamed)
+    server, engine = opened(kind, calling, refusal(400, "Could not process image"), said, path=path)
+    scenario = Scenario((), "", options={"tools": [look]})
+
+    heard, response = way(engine, scenario)
+
+    assert heard == response.text == "Dots."
+    assert DATA[:40] not in json.dumps(server.bodies[2])
+    assert "the provider refused it" in json.dumps(server.bodies[2])
+    assert len(server.bodies) == 3
+
+
+@pytest.mark.parametrize("key", SEEING)
+def test_other_refusals_reach_the_caller(opened: Opened, key: str) -> None:
+    kind, say, refusal, path = SEEING[key]
+    calling, _ = turns(say, "look")
+    server, engine = opened(kind, calling, refusal(400, "no credit left"), path=path)
+
+    with pytest.raises(llm.LLMError, match="no credit left"):
+        ask(engine)
+
+    assert len(server.bodies) == 2
 
 
 def test_the_responses_interface_has_them_in_the_results(opened: Opened) -> None:

@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from contextlib import aclosing, closing
 from typing import Any, Protocol
 
-from openjarvis.core.errors import invalid_request
+from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.core.types import Message
 from openjarvis.core.workers import run_in_worker
 from openjarvis.engine.base import InferenceEngine, Reply, StreamChunk
+from openjarvis.engine.pictures import without_refused
 
 SHOWN_MODELS = 10
 LONGEST_TIMEOUT = 86_400
@@ -81,7 +82,10 @@ class Exchange(ABC):
 
 
 class AdapterEngine(InferenceEngine):
-    """An engine over a `Client`; `model` is asked for when a request names none."""
+    """An engine over a `Client`; `model` is asked for when a request names none.
+
+    A request whose images are refused is made once more without them.
+    """
 
     def __init__(self, client: Client, name: str, *, model: str = "", is_local: bool = False):
         self._client = client
@@ -93,19 +97,65 @@ class AdapterEngine(InferenceEngine):
     def _exchange(self, messages: Sequence[Message], *, model: str, **request: Any) -> Exchange:
         """Return the request, checked; nothing is sent yet."""
 
-    def generate(self, messages: Sequence[Message], *, model: str = "", **request: Any) -> Reply:
+    def generate(self, messages: Sequence[Message], **request: Any) -> Reply:
+        try:
+            return self._generate(messages, **request)
+        except LLMError as error:
+            messages = without_refused(messages, error)
+        return self._generate(messages, **request)
+
+    async def agenerate(self, messages: Sequence[Message], **request: Any) -> Reply:
+        try:
+            return await self._agenerate(messages, **request)
+        except LLMError as error:
+            messages = without_refused(messages, error)
+        return await self._agenerate(messages, **request)
+
+    def chunks(self, messages: Sequence[Message], **request: Any) -> Iterator[StreamChunk]:
+        has_begun = False
+        try:
+            with closing(self._chunks(messages, **request)) as chunks:
+                for chunk in chunks:
+                    has_begun = True
+                    yield chunk
+            return
+        except LLMError as error:
+            if has_begun:
+                raise
+            messages = without_refused(messages, error)
+        yield from self._chunks(messages, **request)
+
+    async def achunks(
+        self, messages: Sequence[Message], **request: Any
+    ) -> AsyncIterator[StreamChunk]:
+        has_begun = False
+        try:
+            async with aclosing(self._achunks(messages, **request)) as chunks:
+                async for chunk in chunks:
+                    has_begun = True
+                    yield chunk
+            return
+        except LLMError as error:
+            if has_begun:
+                raise
+            messages = without_refused(messages, error)
+        async with aclosing(self._achunks(messages, **request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _generate(self, messages: Sequence[Message], *, model: str = "", **request: Any) -> Reply:
         exchange = self._exchange(messages, model=model or self.default_model(), **request)
         return exchange.reply(exchange.client.complete(exchange.body))
 
-    async def agenerate(
+    async def _agenerate(
         self, messages: Sequence[Message], *, model: str = "", **request: Any
     ) -> Reply:
         exchange = await self._aexchange(messages, model=model, **request)
         return exchange.reply(await exchange.client.acomplete(exchange.body))
 
-    def chunks(
+    def _chunks(
         self, messages: Sequence[Message], *, model: str = "", **request: Any
-    ) -> Iterator[StreamChunk]:
+    ) -> Generator[StreamChunk]:
         exchange = self._exchange(messages, model=model or self.default_model(), **request)
         shown = _Shown(exchange.reading())
         with closing(exchange.client.events(exchange.streaming_body())) as events:
@@ -113,9 +163,9 @@ class AdapterEngine(InferenceEngine):
                 yield from shown.take(event)
         yield from shown.end()
 
-    async def achunks(
+    async def _achunks(
         self, messages: Sequence[Message], *, model: str = "", **request: Any
-    ) -> AsyncIterator[StreamChunk]:
+    ) -> AsyncGenerator[StreamChunk]:
         exchange = await self._aexchange(messages, model=model, **request)
         shown = _Shown(exchange.reading())
         async with aclosing(exchange.client.aevents(exchange.streaming_body())) as events:

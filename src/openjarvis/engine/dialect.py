@@ -122,7 +122,11 @@ QUIRKS = (
     ),
     Quirk(
         "images",
-        re.compile(r"\bimages?\b|image_url|multi-?modal|\bvision\b", re.IGNORECASE),
+        re.compile(
+            r"image_url|multi-?modal|\bvision\b|at most 0 image|support image|support vision"
+            r"|images? (?:input )?(?:is|are) not supported",
+            re.IGNORECASE,
+        ),
         _has_images,
         _without_images,
     ),

@@ -3,10 +3,12 @@
 A model without eyes, and what is left out for a bound, get a line that says so. Pure.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.core.images import PARTS, Image, images_in
 from openjarvis.core.types import Message, Role
 
@@ -16,6 +18,7 @@ MOST_BASE64 = 15_000_000
 
 MOST_LINES = 10
 """Lines about images that are not shown, in one result."""
+_IMAGE = re.compile(r"\bimages?\b", re.IGNORECASE)
 TEXT_ONLY = "this engine takes text only"
 EVERY_KIND = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -43,6 +46,22 @@ def pictured(
 def in_text(messages: Iterable[Message], why: str = TEXT_ONLY) -> list[Message]:
     """Return the messages for a model that is shown no images, each told as a line."""
     return [one.message for one in pictured(messages, blind=why)]
+
+
+def without_refused(messages: Sequence[Message], error: LLMError) -> list[Message]:
+    """Return the messages for another attempt at a request whose images the provider refused.
+
+    An image that only looks whole would else spoil every request of its conversation.
+
+    Raises:
+        LLMError: `error` itself, when it is about something else.
+    """
+    is_about_images = error.status == 413 or bool(_IMAGE.search(error.message))
+    if error.code is not LLMErrorCode.REQUEST_REJECTED or not is_about_images:
+        raise error
+    if not any(one.images for one in pictured(messages)):
+        raise error
+    return in_text(messages, "the provider refused it, or another one")
 
 
 def unshown(line: str, why: str) -> str:
