@@ -7,7 +7,6 @@ other thread of the process runs. Here the steps are counted first, and patterns
 from typing import Any, NoReturn
 
 import jsonschema_rs
-from mcp.types import CallToolResult
 
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.toolkit.effort import Effort
@@ -34,8 +33,8 @@ class Promise:
                 f"{owner}: its output schema is no JSON Schema: {reason}"
             ) from error
 
-    def fault(self, answer: CallToolResult) -> str:
-        """Return what is wrong with the structured content of a result, "" when nothing is."""
+    def fault(self, answer: Any) -> str:
+        """Return what is wrong with the structured content of the SDK's result, "" if nothing."""
         content = answer.structured_content
         if content is None and "structured_content" not in answer.model_fields_set:
             return "the structured content that the tool promises is missing"
