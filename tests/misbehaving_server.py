@@ -27,6 +27,16 @@ def tool(name: str, description: str = "What it says.", **more: Any) -> dict[str
 TOOLS = [
     tool("echo", annotations={"readOnlyHint": True}),
     tool("huge"),
+    tool(
+        "backtrack",
+        outputSchema={
+            "type": "object",
+            "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}},
+        },
+    ),
+    tool("promise", outputSchema={"type": "object", "properties": {"a": {"type": "integer"}}}),
+    tool("unkept", outputSchema={"type": "object"}),
+    tool("no_promise", outputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
     tool("endless"),
     tool("flood"),
     tool("stubborn"),
@@ -90,6 +100,10 @@ def call(request: dict[str, Any]) -> None:
     elif name == "stubborn":
         child = subprocess.Popen(["sleep", "600"])
         answer(request, text(f"{os.getpid()} {child.pid}"))
+    elif name == "backtrack":
+        answer(request, text("slow", structuredContent={"a": "a" * 100 + "!"}))
+    elif name == "promise":
+        answer(request, text("broken", structuredContent=json.loads(said or '{"a": "one"}')))
     elif name == "garbage":
         sys.stdout.write("Traceback: this is no protocol\n\x00\xff{]\n")
         answer(request, text("after the garbage"))

@@ -38,6 +38,10 @@ from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext
 
 MAX_SAMPLED_TOKENS = 4_096
+MAX_QUESTIONS = 8
+"""How many questions of one server may wait for an answer; further ones are denied."""
+
+_TOO_MANY = Denied("the server asks too much at the same time", code="TOO_MANY_QUESTIONS")
 _LONGEST_SHOWN = 2_000
 _asking: "ContextVar[tuple[Answers, ToolContext] | None]" = ContextVar("asking", default=None)
 
@@ -50,6 +54,7 @@ class Answers:
         self._engine = engine
         self._model = model
         self._under_way: dict[object, ToolContext] = {}
+        self._questions = 0
 
     @contextmanager
     def during(self, context: ToolContext) -> Iterator[None]:
@@ -115,6 +120,15 @@ class Answers:
         )
 
     async def _refusal(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
+        if self._questions >= MAX_QUESTIONS:
+            return _TOO_MANY
+        self._questions += 1
+        try:
+            return await self._decision(kind, arguments)
+        finally:
+            self._questions -= 1
+
+    async def _decision(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
         context = self._context()
         approver: Approver | None = context.approve
         if approver is None:

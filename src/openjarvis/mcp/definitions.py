@@ -13,6 +13,7 @@ from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.strict_json import dumps
 from openjarvis.mcp.errors import shown
+from openjarvis.mcp.promise import Promise
 from openjarvis.mcp.servers import SEPARATOR
 from openjarvis.safety.terminal import plain
 from openjarvis.toolkit.base import ToolSpec
@@ -33,6 +34,7 @@ class Definition:
     remote_name: str
     spec: ToolSpec
     digest: str
+    promise: Promise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +98,30 @@ def _definition(server: str, settings: McpServerConfig, tool: Any) -> Definition
         open_world=hints.get("openWorldHint"),
     )
     Checker(schema, owner=name)  # what is no schema is found here, not at the first call
-    return Definition(server, tool.name, spec, _digest(whole))
+    return Definition(server, tool.name, spec, _digest(whole), _promise(whole, name))
+
+
+def _promise(whole: dict[str, Any], owner: str) -> Promise | None:
+    schema = whole.get("outputSchema")
+    if schema is None:
+        return None
+    _limit(schema, f"{owner}: its output schema")
+    return Promise(schema, owner=owner)
 
 
 def _schema(schema: dict[str, Any], owner: str) -> dict[str, Any]:
+    _limit(schema, f"{owner}: its input schema")
+    cleaned: dict[str, Any] = _cleaned(schema)
+    return {"properties": {}, **cleaned, "type": "object"}
+
+
+def _limit(schema: dict[str, Any], what: str) -> None:
     try:
         size = len(dumps(schema))
     except (ValueError, RecursionError) as error:
-        raise ToolDefinitionError(f"{owner}: its input schema is no JSON: {error}") from error
+        raise ToolDefinitionError(f"{what} is no JSON: {error}") from error
     if size > MAX_SCHEMA:
-        raise ToolDefinitionError(
-            f"{owner}: its input schema has {size:,} characters; at most {MAX_SCHEMA:,} pass"
-        )
-    cleaned: dict[str, Any] = _cleaned(schema)
-    return {"properties": {}, **cleaned, "type": "object"}
+        raise ToolDefinitionError(f"{what} has {size:,} characters; at most {MAX_SCHEMA:,} pass")
 
 
 def _cleaned(value: Any) -> Any:

@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 from openjarvis.core.errors import ConfigError
 
 _PATIENCE_SECONDS = 30.0
+_POLL_SECONDS = 0.01
 
 
 @contextmanager
@@ -23,7 +24,7 @@ def changing(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(path.with_suffix(".lock"), timeout=_PATIENCE_SECONDS, mode=0o600)
     try:
-        lock.acquire()
+        lock.acquire(poll_interval=_POLL_SECONDS)
     except (Timeout, OSError) as error:
         raise ConfigError(f"{path}: the file cannot be locked to change it: {error}") from error
     try:
