@@ -9,12 +9,14 @@ from mcp.types import ElicitResult
 
 from mcp import Client
 from openjarvis import tool
+from openjarvis.core.images import Image
 from openjarvis.core.types import ToolResult
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.mcp.server import Approval, make_server
 from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.toolkit.context import ToolContext
 from openjarvis.tools.calculator import CalculatorTool
+from pictures import PNG
 
 BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 refunds: list[int] = []
@@ -72,6 +74,25 @@ async def accept(context: Any, params: Any) -> ElicitResult:
 
 async def decline(context: Any, params: Any) -> ElicitResult:
     return ElicitResult(action="decline")
+
+
+@tool
+def draw() -> Image:
+    """Draw a dot."""
+    return Image(PNG)
+
+
+@BOTH_ERAS
+def test_images_of_a_tool_reach_the_host(mode: Any) -> None:
+    async def talk() -> Any:
+        server = make_server(ToolExecutor([draw]), "deny")
+        async with Client(server, mode=mode) as client:
+            return await client.call_tool("draw", {})
+
+    text, image = asyncio.run(talk()).content
+
+    assert text.text == Image(PNG).line
+    assert (image.type, image.mime_type, image.data) == ("image", "image/png", Image(PNG).base64)
 
 
 def test_schema_title_hints_and_examples_are_passed_on() -> None:

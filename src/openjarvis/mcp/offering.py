@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp.types import CallToolResult, ImageContent, TextContent, Tool, ToolAnnotations
 
+from openjarvis.core.images import Image, images_in
 from openjarvis.core.types import ToolResult
 from openjarvis.toolkit.base import ToolSpec
 
@@ -25,8 +26,14 @@ def offered(spec: ToolSpec) -> Tool:
 
 
 def call_result(result: ToolResult) -> CallToolResult:
-    """Return the result of a call; a failure is a result too, so that the model can read it."""
-    return CallToolResult(content=[TextContent(text=result.content)], is_error=not result.success)
+    """Return the result of a call, images too; a failure is one, so that the model can read it."""
+    images = [
+        ImageContent(data=image.base64, mime_type=image.media_type)
+        for image in images_in(result.metadata)
+        if isinstance(image, Image)
+    ]
+    text = TextContent(text=result.content)
+    return CallToolResult(content=[text, *images], is_error=not result.success)
 
 
 def _description(spec: ToolSpec) -> str:
