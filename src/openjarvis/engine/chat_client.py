@@ -10,10 +10,11 @@ from threading import Lock
 from typing import Any, Self
 
 from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.engine.bounds import async_client_options, client_options
 from openjarvis.engine.dialect import Dialect
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import llm_error, provider_message
-from openjarvis.engine.library import load_library
+from openjarvis.engine.library import load_library, transport_failures
 from openjarvis.engine.per_loop import PerLoop
 
 CONNECT_TIMEOUT = 5.0
@@ -45,8 +46,9 @@ class Library:
         return load_library(self.module, extra=self.extra)
 
     def failures(self) -> tuple[type[Exception], ...]:
-        """Return what it raises: errors of its own, and the decoder's for a bad event."""
-        return (getattr(self.load(), f"{self.client}Error"), ValueError, RecursionError)
+        """Return what it raises: errors of its own, of the connection, and of a bad event."""
+        own = getattr(self.load(), f"{self.client}Error")
+        return (own, ValueError, RecursionError, *transport_failures())
 
 
 OPENAI = Library(
@@ -122,7 +124,7 @@ class ChatClient:
         try:
             listing = client.get(self._library.models, cast_to=str, options=self._library.options)
         except self._library.failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
         listed = self._decoded(listing)
         entries = listed.get("data") if isinstance(listed, dict) else None
         return [
@@ -167,7 +169,7 @@ class ChatClient:
                 )
             except self._library.failures() as error:
                 if not self._taught(error, sent):
-                    raise self._failure(error) from error
+                    raise self._failure(error) from self._endpoint.server.cause(error)
 
     async def _apost(self, body: dict[str, Any], *, stream: bool) -> Any:
         library, client = self._library.load(), await self._async_clients.get()
@@ -184,25 +186,25 @@ class ChatClient:
                 )
             except self._library.failures() as error:
                 if not self._taught(error, sent):
-                    raise self._failure(error) from error
+                    raise self._failure(error) from self._endpoint.server.cause(error)
 
     def _next(self, stream: Any) -> Any:
         try:
             return next(stream, _END)
         except self._library.failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     async def _anext(self, stream: Any) -> Any:
         try:
             return await anext(stream, _END)
         except self._library.failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     def _decoded(self, text: str) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     def _taught(self, error: Exception, sent: dict[str, Any]) -> bool:
         """Tell whether the failure named a field that the next attempt leaves out."""
@@ -219,15 +221,14 @@ class ChatClient:
         library = self._library.load()
         with self._lock:
             if self._client is None:
-                # A proxy of the environment could not reach this machine's own servers.
-                http_client = library.DefaultHttpxClient(trust_env=not self._endpoint.is_local)
+                http_client = library.DefaultHttpxClient(**client_options(self._endpoint))
                 made = getattr(library, self._library.client)
                 self._client = made(**self._options(), http_client=http_client)
             return self._client
 
     def _new_async_client(self) -> Any:
         library = self._library.load()
-        http_client = library.DefaultAsyncHttpxClient(trust_env=not self._endpoint.is_local)
+        http_client = library.DefaultAsyncHttpxClient(**async_client_options(self._endpoint))
         made = getattr(library, f"Async{self._library.client}")
         return made(**self._options(), http_client=http_client)
 

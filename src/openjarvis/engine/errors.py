@@ -9,6 +9,7 @@ from typing import Any
 
 from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.safety.secrets import MASK, mask_secrets
+from openjarvis.safety.terminal import plain
 
 MAX_MESSAGE = 1_000
 """Characters of a provider's message that are passed on; some answer with a page of HTML."""
@@ -16,6 +17,10 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError
 """What client libraries stumble over in a reply that is none."""
 _SHORTEST_KEY = 8
 """A shorter key ("none", "ollama") is no secret, and masking it would hide ordinary words."""
+
+
+class MaskedError(Exception):
+    """Stands for a client library's error whose own words would print a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +31,35 @@ class Server:
     api_key: str = field(default="", repr=False)
 
     def quote(self, said: str) -> str:
-        """Return what was said in a form that can be shown: short, one line, no secrets."""
+        """Return what was said in a form that can be shown.
+
+        It is short, one line, without secrets, and nothing in it is obeyed by a terminal.
+        """
+        said = plain(" ".join(self._masked(said[: 2 * MAX_MESSAGE]).split()))
+        return said if len(said) <= MAX_MESSAGE else f"{said[:MAX_MESSAGE]}…"
+
+    def cause(self, error: BaseException) -> BaseException:
+        """Return what an error of ours may name as its cause: `error`, or what it says, masked.
+
+        Providers repeat keys in their messages, and the causes are printed with a traceback.
+        """
+        chain: list[BaseException] = []
+        told: BaseException | None = error
+        while told is not None and told not in chain:
+            chain.append(told)
+            told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
+        if all(self._may_be_printed(str(link)) for link in chain):
+            return error
+        said = f"{type(error).__name__}: {self.quote(str(error))}"
+        return MaskedError(said).with_traceback(error.__traceback__)
+
+    def _may_be_printed(self, said: str) -> bool:
+        return said == plain(self._masked(said))
+
+    def _masked(self, said: str) -> str:
         if len(self.api_key) >= _SHORTEST_KEY:
             said = said.replace(self.api_key, MASK)
-        said = " ".join(mask_secrets(said[: 2 * MAX_MESSAGE]).split())
-        return said if len(said) <= MAX_MESSAGE else f"{said[:MAX_MESSAGE]}…"
+        return mask_secrets(said)
 
 
 def llm_error(error: Exception, server: Server, library: Any) -> LLMError:

@@ -4,16 +4,37 @@ The library is imported with the first request, as that takes two seconds.
 """
 
 import json
+import warnings
 from collections.abc import AsyncGenerator, Generator, Iterable
+from dataclasses import dataclass
 from typing import Any
 
+import httpx2
+
 from openjarvis.core.errors import LLMError, invalid_request
+from openjarvis.engine.bounds import async_client_options, client_options
 from openjarvis.engine.errors import UNREADABLE, seconds_to_wait, status_error, transport_error
 from openjarvis.engine.library import load_library, transport_failures
 from openjarvis.engine.library_client import LibraryClient
 from openjarvis.engine.wire import items, mapping, text
 
 EXTRA = "gemini"
+
+
+@dataclass(frozen=True, slots=True)
+class _Connected:
+    """Google's client, and the HTTP client under it, which it leaves to us to close."""
+
+    google: Any
+    http: Any
+
+    def close(self) -> None:
+        self.google.close()
+        self.http.close()
+
+    async def aclose(self) -> None:
+        await self.google.aio.aclose()
+        await self.http.aclose()
 
 
 class GeminiClient(LibraryClient):
@@ -27,51 +48,51 @@ class GeminiClient(LibraryClient):
         """Return the whole answer, decoded."""
         asked, client = self._asked(body), self._sync_client()
         try:
-            return _plain(client.models.generate_content(**asked))
+            return _plain(client.google.models.generate_content(**asked))
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     async def acomplete(self, body: dict[str, Any]) -> Any:
         """Return the whole answer, decoded."""
         asked, client = self._asked(body), await self._async_clients.get()
         try:
-            return _plain(await client.aio.models.generate_content(**asked))
+            return _plain(await client.google.aio.models.generate_content(**asked))
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     def events(self, body: dict[str, Any]) -> Generator[Any]:
         """Yield the pieces of a streamed answer; closing it closes the connection."""
         asked, client = self._asked(body), self._sync_client()
         try:
-            stream = client.models.generate_content_stream(**asked)
+            stream = client.google.models.generate_content_stream(**asked)
             try:
                 for piece in stream:
                     yield _plain(piece)
             finally:
                 stream.close()
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     async def aevents(self, body: dict[str, Any]) -> AsyncGenerator[Any]:
         """Yield what `events` yields."""
         asked, client = self._asked(body), await self._async_clients.get()
         try:
-            stream = await client.aio.models.generate_content_stream(**asked)
+            stream = await client.google.aio.models.generate_content_stream(**asked)
             try:
                 async for piece in stream:
                     yield _plain(piece)
             finally:
                 await stream.aclose()
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     def models(self) -> list[str]:
         """Return the names of the models that can be asked for content."""
         client = self._sync_client()
         try:
-            return _names(client.models.list())
+            return _names(client.google.models.list())
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
 
     def _asked(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a body as the library wants it.
@@ -91,26 +112,30 @@ class GeminiClient(LibraryClient):
         return {"model": body["model"], "contents": contents, "config": config}
 
     def _new_client(self) -> Any:
+        http = httpx2.Client(**client_options(self._endpoint), follow_redirects=True)
+        return _Connected(self._made(httpx_client=http), http)
+
+    def _new_async_client(self) -> Any:
+        http = httpx2.AsyncClient(**async_client_options(self._endpoint), follow_redirects=True)
+        return _Connected(self._made(httpx_async_client=http), http)
+
+    def _made(self, **http_client: Any) -> Any:
         genai = load_library("google.genai", extra=EXTRA)
-        # A proxy of the environment could not reach this machine's own servers.
-        transport = {"trust_env": not self._endpoint.is_local}
+        # It warns of each finish reason that is new to it, in the server's own characters.
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"google\.genai\._common")
         options = genai.types.HttpOptions(
             base_url=self._endpoint.base_url,
             timeout=round(self._timeout * 1000),
             retry_options=genai.types.HttpRetryOptions(
                 attempts=self._max_retries + 1, initial_delay=0.5
             ),
-            client_args=transport,
-            async_client_args=transport,
+            **http_client,
         )
         key = self._endpoint.usable_key()
         return genai.Client(api_key=key, enterprise=False, http_options=options)
 
-    def _new_async_client(self) -> Any:
-        return self._new_client()
-
     async def _release(self, client: Any) -> None:
-        await client.aio.aclose()
+        await client.aclose()
 
     def _failures(self) -> tuple[type[Exception], ...]:
         errors = load_library("google.genai.errors", extra=EXTRA)

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from openjarvis.core.errors import LLMError
+from openjarvis.engine.bounds import async_client_options, client_options
 from openjarvis.engine.errors import UNREADABLE, status_error, transport_error
 from openjarvis.engine.library import load_library, transport_failures
 from openjarvis.engine.library_client import LibraryClient
@@ -44,7 +45,7 @@ class OllamaClient(LibraryClient):
                 yield first.model_dump()
                 first = next(stream, None)
         except self._failures() as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from self._endpoint.server.cause(error)
         finally:
             stream.close()
 
@@ -61,7 +62,7 @@ class OllamaClient(LibraryClient):
                 return
             except self._failures() as error:
                 if has_begun:
-                    raise self._failure(error) from error
+                    raise self._failure(error) from self._endpoint.server.cause(error)
                 await asyncio.sleep(self._pause(error, attempt))
 
     def show(self, model: str) -> dict[str, Any]:
@@ -86,7 +87,7 @@ class OllamaClient(LibraryClient):
         """Return how long to wait before the next attempt, or raise when there is none."""
         failure = self._failure(error)
         if attempt >= self._max_retries or not failure.retryable:
-            raise failure from error
+            raise failure from self._endpoint.server.cause(error)
         return FIRST_PAUSE * float(2**attempt)
 
     def _failures(self) -> tuple[type[Exception], ...]:
@@ -103,21 +104,17 @@ class OllamaClient(LibraryClient):
         return transport_error(error, server)
 
     def _new_client(self) -> Any:
-        return self._made("Client")
+        return self._made("Client", client_options(self._endpoint))
 
     def _new_async_client(self) -> Any:
-        return self._made("AsyncClient")
+        return self._made("AsyncClient", async_client_options(self._endpoint))
 
     async def _release(self, client: Any) -> None:
         await client.close()
 
-    def _made(self, kind: str) -> Any:
+    def _made(self, kind: str, options: dict[str, Any]) -> Any:
         ollama = load_library("ollama", extra=EXTRA)
-        made = getattr(ollama, kind)
-        # A proxy of the environment could not reach this machine's own servers.
-        return made(
-            self._endpoint.base_url, timeout=self._timeout, trust_env=not self._endpoint.is_local
-        )
+        return getattr(ollama, kind)(self._endpoint.base_url, timeout=self._timeout, **options)
 
 
 def _begun(stream: Any) -> tuple[Any, Any]:
