@@ -541,16 +541,6 @@ def test_numbers_out_of_range_are_refused_where_the_engine_is_made(options: Any)
     assert failed.value.code is LLMErrorCode.INVALID_REQUEST
 
 
-def test_the_key_does_not_follow_a_redirect_to_another_server(serve: Serve, ask: Ask) -> None:
-    other, _ = serve(completion("Hello."))
-    elsewhere = {"Location": f"{other.base_url}/chat/completions"}
-    _, engine = serve(lambda exchange: exchange.reply(b"{}", status=307, headers=elsewhere))
-
-    ask(engine)
-
-    assert "authorization" not in other.requests[0].headers
-
-
 def test_an_engine_that_was_closed_connects_again(serve: Serve, ask: Ask) -> None:
     _, engine = serve(completion("One."), completion("Two."))
 

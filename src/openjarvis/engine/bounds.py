@@ -2,7 +2,7 @@
 
 A server on this machine may be anybody's, and one elsewhere may be mistaken for another. So no
 redirect carries a request to another place, and an answer ends at its bounds instead of the
-memory's. The client libraries bring their own HTTP clients; these are the options to make them with.
+memory's. The client libraries bring their own HTTP clients; these are the options for them.
 """
 
 import re

@@ -35,31 +35,33 @@ class Server:
 
         It is short, one line, without secrets, and nothing in it is obeyed by a terminal.
         """
-        said = plain(" ".join(self._masked(said[: 2 * MAX_MESSAGE]).split()))
+        said = mask_secrets(self._without_key(said)[: 2 * MAX_MESSAGE])
+        said = plain(" ".join(said.split()))
         return said if len(said) <= MAX_MESSAGE else f"{said[:MAX_MESSAGE]}…"
 
-    def cause(self, error: BaseException) -> BaseException:
+    def cause(self, error: BaseException) -> BaseException | None:
         """Return what an error of ours may name as its cause: `error`, or what it says, masked.
 
-        Providers repeat keys in their messages, and the causes are printed with a traceback.
+        Providers repeat keys in their messages, and causes are printed with a traceback. None when
+        `error` is only wrapped around an error of ours.
         """
-        chain: list[BaseException] = []
-        told: BaseException | None = error
-        while told is not None and told not in chain:
-            chain.append(told)
-            told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
-        if all(self._may_be_printed(str(link)) for link in chain):
+        if isinstance(error.__cause__, LLMError):
+            return None
+        told: list[BaseException] = []
+        link: BaseException | None = error
+        while link is not None and link not in told:
+            told.append(link)
+            link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        if all(self._may_be_printed(str(one)) for one in told):
             return error
         said = f"{type(error).__name__}: {self.quote(str(error))}"
         return MaskedError(said).with_traceback(error.__traceback__)
 
     def _may_be_printed(self, said: str) -> bool:
-        return said == plain(self._masked(said))
+        return said == plain(mask_secrets(self._without_key(said)))
 
-    def _masked(self, said: str) -> str:
-        if len(self.api_key) >= _SHORTEST_KEY:
-            said = said.replace(self.api_key, MASK)
-        return mask_secrets(said)
+    def _without_key(self, said: str) -> str:
+        return said.replace(self.api_key, MASK) if len(self.api_key) >= _SHORTEST_KEY else said
 
 
 def llm_error(error: Exception, server: Server, library: Any) -> LLMError:
@@ -75,8 +77,11 @@ def llm_error(error: Exception, server: Server, library: Any) -> LLMError:
     if isinstance(error, library.APITimeoutError):
         return unavailable(f"{server.name} did not answer in time.", status=504)
     if isinstance(error, library.APIConnectionError):
-        cause = server.quote(str(error.__cause__ or error))
-        return unavailable(f"The connection to {server.name} failed: {cause}")
+        cause = error.__cause__ or error
+        if isinstance(cause, LLMError):  # the client's own refusal (`bounds`), wrapped
+            return cause
+        said = server.quote(str(cause) or type(cause).__name__)
+        return unavailable(f"The connection to {server.name} failed: {said}")
     if isinstance(error, library.APIError):
         return reported_error(error.body or error.message, server)
     return transport_error(error, server)
