@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from openai_server import delta, fragment
 from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.engine.assembly import Assembly
+from openjarvis.engine.call_pieces import Arguments
 from openjarvis.engine.errors import Server
 from openjarvis.engine.messages import reply_of
 
@@ -285,3 +286,40 @@ def test_without_a_reason_to_finish_it_is_no_completion() -> None:
         assembly.completion()
 
     assert failed.value.code is LLMErrorCode.UNAVAILABLE
+
+
+JSON_OBJECTS = st.dictionaries(
+    st.text(max_size=4),
+    st.recursive(
+        st.none() | st.text(alphabet='a"\\{}[] \n', max_size=6) | st.integers(),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner),
+        max_leaves=4,
+    ),
+    max_size=3,
+)
+
+
+@given(JSON_OBJECTS, st.lists(st.integers(0, 80)), st.sampled_from(["", " ", "\n "]))
+def test_arguments_are_whole_at_their_end_and_never_before(
+    given_object: dict[str, Any], cuts: list[int], blank: str
+) -> None:
+    written = blank + json.dumps(given_object) + blank
+    ends = sorted({cut for cut in cuts if cut < len(written)} | {len(written)})
+    arguments, start = Arguments(), 0
+
+    for end in ends:
+        arguments.add(written[start:end])
+        start = end
+        assert arguments.are_whole() is (end >= len(written.rstrip()))
+
+    arguments.add("}")
+    assert not arguments.are_whole()
+
+
+@pytest.mark.parametrize("text", ["", " ", "[]", '"{}"', "{}{}", "{} x", '{"a":1,}', "{'a': 1}"])
+def test_what_is_no_single_object_is_never_whole(text: str) -> None:
+    arguments = Arguments()
+
+    arguments.add(text)
+
+    assert not arguments.are_whole()

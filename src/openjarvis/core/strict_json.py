@@ -15,6 +15,7 @@ MAX_DEPTH = 64
 
 # Possessive, and content with a string that never ends: so it is linear on any text.
 _STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_BRACKETS = re.compile(r"[{}\[\]]+")
 _WHITE_SPACE = " \t\n\r"
 
 
@@ -58,7 +59,7 @@ def loads(text: str) -> Any:
     """
     if len(text) > MAX_CHARACTERS:
         raise JSONRefused(f"the text has {len(text):,} characters; at most {MAX_CHARACTERS:,} pass")
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(text):
         raise JSONRefused(f"nested deeper than {MAX_DEPTH} levels")
     start = len(text) - len(text.lstrip(_WHITE_SPACE))
     try:
@@ -78,15 +79,15 @@ def loads(text: str) -> Any:
     return value
 
 
-def _depth(text: str) -> int:
-    deepest = depth = 0
-    for character in _STRINGS.sub("", text):
-        if character in "{[":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "}]":
-            depth -= 1
-    return deepest
+def _is_too_deep(text: str) -> bool:
+    brackets = "".join(_BRACKETS.findall(_STRINGS.sub("", text)))
+    brackets = brackets.replace("{", "[").replace("}", "]")
+    for _ in range(MAX_DEPTH):  # each round takes the innermost level away
+        fewer = brackets.replace("[]", "")
+        if len(fewer) == len(brackets):  # what is left has no partner: the parser will say so
+            break
+        brackets = fewer
+    return "[]" in brackets or brackets.count("[") > MAX_DEPTH
 
 
 def _refuse_surrogates(value: Any) -> None:

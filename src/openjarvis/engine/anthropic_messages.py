@@ -128,6 +128,7 @@ class AnthropicReading(Reading):
         self._names = names
         self._blocks: dict[int, dict[str, Any]] = {}
         self._written: dict[int, list[str]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
         self._usage: dict[str, Any] = {}
         self._stop_reason: Any = None
 
@@ -169,9 +170,10 @@ class AnthropicReading(Reading):
             self._written.setdefault(index, []).append(text(delta["partial_json"]))
         for field in ("text", "thinking", "signature"):
             if field in delta:
-                block[field] = text(block.get(field)) + text(delta[field])
+                self._pieces.setdefault((index, field), []).append(text(delta[field]))
         if "citation" in delta:
-            block["citations"] = [*items(block.get("citations")), delta["citation"]]
+            block["citations"] = items(block.get("citations"))
+            block["citations"].append(delta["citation"])
         return text(delta.get("text"))
 
     def reply(self) -> Reply:
@@ -179,6 +181,10 @@ class AnthropicReading(Reading):
             raise unavailable(
                 f"{self._server.name} broke off in the middle of its reply.", status=502
             )
+        for (index, field), pieces in self._pieces.items():
+            said = text(self._blocks[index].get(field))
+            self._blocks[index][field] = said + "".join(pieces)
+        self._pieces = {}
         blocks = [self._finished(index, block) for index, block in sorted(self._blocks.items())]
         calls = [self._call(block) for block in blocks if block.get("type") == "tool_use"]
         reason = _REASONS.get(text(self._stop_reason))
@@ -192,7 +198,7 @@ class AnthropicReading(Reading):
         )
         if calls:
             reply["tool_calls"] = calls
-        if any(block.get("type") not in _PLAIN or block.get("citations") for block in blocks):
+        if any(text(block.get("type")) not in _PLAIN or block.get("citations") for block in blocks):
             # Calls are kept by the message itself, and an empty text would be refused.
             kept = [
                 block

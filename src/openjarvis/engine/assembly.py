@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from openjarvis.core import strict_json
+from openjarvis.engine.call_pieces import Arguments
 from openjarvis.engine.errors import Server, unavailable
 from openjarvis.engine.messages import CALL_EXTRA, REASONING_FIELDS, arguments_text, text_of
+
+ENOUGH_NAME = 1_000
+"""Characters of a name that comes in pieces; a longer one names no tool."""
 
 
 @dataclass(slots=True)
@@ -19,25 +22,15 @@ class _Call:
 
     id: str = ""
     name: str = ""
-    arguments: list[str] = field(default_factory=list)
+    arguments: Arguments = field(default_factory=Arguments)
     extra: Any = None
 
     def is_too_full_for(self, arguments: str) -> bool:
         """Tell whether these arguments cannot be of this call: its own are a whole JSON object."""
-        return bool(arguments.strip()) and self.is_complete()
-
-    def is_complete(self) -> bool:
-        """Tell whether the arguments so far are a whole JSON object."""
-        # Asked for each fragment of some servers; only one that may end an object is worth a look.
-        if not self.arguments or not self.arguments[-1].rstrip().endswith("}"):
-            return False
-        try:
-            return isinstance(strict_json.loads("".join(self.arguments)), dict)
-        except strict_json.JSONRefused:
-            return False
+        return bool(arguments.strip()) and self.arguments.are_whole()
 
     def as_message_part(self) -> dict[str, Any]:
-        function = {"name": self.name, "arguments": "".join(self.arguments)}
+        function = {"name": self.name, "arguments": str(self.arguments)}
         return {"id": self.id, "function": function, CALL_EXTRA: self.extra}
 
 
@@ -76,6 +69,7 @@ class Assembly:
         self._reasoning: dict[str, list[Any]] = {}
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
         self._finish_reason: Any = None
         self._model: Any = None
         self._usage: Any = None
@@ -138,12 +132,14 @@ class Assembly:
 
     def _feed_call(self, fragment: _Fragment) -> None:
         call = self._call_of(fragment)
-        call.id = call.id or fragment.id
+        if fragment.id and not call.id:
+            call.id = fragment.id
+            self._by_id.setdefault(call.id, call)
         call.extra = fragment.extra or call.extra
-        if fragment.name and not _repeats_name(call, fragment):
+        if fragment.name and not _repeats_name(call, fragment) and len(call.name) < ENOUGH_NAME:
             call.name += fragment.name
         if fragment.arguments:
-            call.arguments.append(fragment.arguments)
+            call.arguments.add(fragment.arguments)
 
     def _call_of(self, fragment: _Fragment) -> _Call:
         """Return the call that `fragment` continues, or a new one."""
@@ -162,7 +158,7 @@ class Assembly:
 
     def _continued(self, fragment: _Fragment) -> _Call | None:
         if fragment.id:
-            known = next((call for call in self._calls if call.id == fragment.id), None)
+            known = self._by_id.get(fragment.id)
             if known is not None or fragment.name:
                 is_full = known is not None and known.is_too_full_for(fragment.arguments)
                 return None if is_full else known
@@ -170,7 +166,7 @@ class Assembly:
         if last is None or not fragment.name:
             return last
         # With neither index nor id, a name behind a whole call can only announce the next one.
-        return None if last.is_complete() or _names_another(last, fragment) else last
+        return None if last.arguments.are_whole() or _names_another(last, fragment) else last
 
 
 def _first_choices(choices: Any) -> Iterator[Mapping[str, Any]]:

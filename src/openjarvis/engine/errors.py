@@ -15,6 +15,8 @@ MAX_MESSAGE = 1_000
 """Characters of a provider's message that are passed on; some answer with a page of HTML."""
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What client libraries stumble over in a reply that is none."""
+LONGEST_WAIT = 86_400.0
+"""Seconds that a server may ask to wait; who sleeps for what it says must wake up again."""
 _SHORTEST_KEY = 8
 """A shorter key ("none", "ollama") is no secret, and masking it would hide ordinary words."""
 
@@ -152,14 +154,19 @@ def seconds_to_wait(headers: Mapping[str, str], *, now: datetime | None = None) 
             seconds = float(headers.get(name, "")) / unit
         except ValueError:
             continue
-        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+        return usable_wait(seconds)
     try:
         moment = parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return None
     # A date that names no zone is read as UTC, the only one that HTTP has.
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return usable_wait(max(0.0, (moment - (now or datetime.now(UTC))).total_seconds()))
+
+
+def usable_wait(seconds: float) -> float | None:
+    """Return the seconds to wait, `LONGEST_WAIT` at most; None when they are no time."""
+    return min(seconds, LONGEST_WAIT) if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _status(code: Any) -> int | None:

@@ -13,7 +13,13 @@ import httpx2
 
 from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.engine.bounds import async_client_options, client_options
-from openjarvis.engine.errors import UNREADABLE, seconds_to_wait, status_error, transport_error
+from openjarvis.engine.errors import (
+    UNREADABLE,
+    seconds_to_wait,
+    status_error,
+    transport_error,
+    usable_wait,
+)
 from openjarvis.engine.library import load_library, transport_failures
 from openjarvis.engine.library_client import LibraryClient
 from openjarvis.engine.wire import items, mapping, text
@@ -173,5 +179,5 @@ def _retry_delay(details: Any) -> float | None:
     for detail in items(mapping(mapping(details).get("error")).get("details")):
         delay = text(mapping(detail).get("retryDelay")).removesuffix("s")
         if delay.replace(".", "", 1).isdecimal():
-            return float(delay)
+            return usable_wait(float(delay))
     return None

@@ -159,6 +159,7 @@ class GeminiReading(Reading):
         self._ids = CallIds(taken_ids)
         self._names = {**{name: name for name in NAMES_IN_ANSWERS.values()}, **names}
         self._parts: list[Part] = []
+        self._more: list[str] = []  # of the last part's text
         self._usage: Mapping[str, Any] = {}
         self._reason = ""
         self._told = Told()
@@ -203,8 +204,9 @@ class GeminiReading(Reading):
     def _feed_part(self, part: Part) -> None:
         last = self._parts[-1] if self._parts else {}
         if _is_plain_text(part) and _is_plain_text(last) and _is_thought(part) == _is_thought(last):
-            last["text"] += part["text"]
+            self._more.append(part["text"])
             return
+        self._join()
         self._parts.append(part)
         code, made = mapping(part.get("executableCode")), mapping(part.get("toolCall"))
         if code:
@@ -221,7 +223,14 @@ class GeminiReading(Reading):
             name, call_id = self._names.get(kind, kind), text(made.get("id"))
             self._told.call(name, mapping(made.get("args")), call_id=call_id)
 
+    def _join(self) -> None:
+        """Add to the last part's text what has come of it since."""
+        if self._more:
+            self._parts[-1]["text"] += "".join(self._more)
+            self._more = []
+
     def reply(self) -> Reply:
+        self._join()
         if not self._reason:
             raise unavailable(
                 f"{self._server.name} broke off in the middle of its reply.", status=502

@@ -135,7 +135,7 @@ class ResponsesReading(Reading):
 
     def feed(self, event: Any) -> str:
         event = mapping(event)
-        kind = event.get("type")
+        kind = text(event.get("type"))
         if kind == "error":
             raise reported_error({"message": text(event.get("message"))}, self._server)
         if kind in ("response.output_text.delta", "response.refusal.delta"):

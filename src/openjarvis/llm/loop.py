@@ -29,6 +29,9 @@ CUT_OFF = (
 )
 MOST_PAUSES = 8
 """How often a turn that its provider interrupts goes on, in a run without steps of its own."""
+MOST_CALLS = 128
+"""Calls of one turn that are run; those past it are answered with `TOO_MANY`."""
+TOO_MANY = f"Not run: a turn may have {MOST_CALLS} calls. Ask for fewer at a time."
 OF_TOOLS = frozenset({"tools", "specs", "provider_tools"})
 """The engine's keywords that are about tools."""
 
@@ -66,6 +69,7 @@ class Conversation:
         self._begun = ""  # what an interrupted turn has said so far
         self.results: list[ToolResult] = []
         self._open: list[ToolCall] = []
+        self._why_left = ""  # why the last of the open calls are not among those to be run
         self._sources: dict[str, Source] = {}
 
     @property
@@ -138,12 +142,14 @@ class Conversation:
             return ()
         if turn.correction:
             self._tell(turn.correction)
+        self._why_left = TOO_MANY
         if turn.finish_reason is not FinishReason.LENGTH:
-            return turn.calls
+            return turn.calls[:MOST_CALLS]
         # What was cut off may look whole: no arguments yet read as none.
+        self._why_left = CUT_OFF
         if len(turn.calls) == 1:
             self.take_results(())
-        return turn.calls[:-1]
+        return turn.calls[:-1][:MOST_CALLS]
 
     def _begin_last_turn(self) -> None:
         self._is_last = True
@@ -157,7 +163,7 @@ class Conversation:
             self._show_images(done)
             self.results.append(done.result)
         self._open = self._open[len(performed) :]
-        self._leave_open(CUT_OFF)
+        self._leave_open(self._why_left)
 
     def interrupt(self, partial: str = "") -> Response:
         """Close a run that was broken off, and return what it had gathered.
