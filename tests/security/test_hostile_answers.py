@@ -54,7 +54,7 @@ def refused(text):
         pass
 
 ATTACKS = {
-    "calls": lambda: chat({"id": f"c{n}", **piece(name="g", arguments="{}")} for n in range(50_000)),
+    "calls": lambda: chat({"id": str(n), **piece(name="g", arguments="{}")} for n in range(50_000)),
     "braces": lambda: chat([piece(name="g", arguments='{"a":"x",}')] * 50_000),
     "one brace a piece": lambda: chat([piece(name="g", arguments="}")] * 50_000),
     "an object that does not end": lambda: chat([piece(name="g", arguments='{"a":"}')] * 50_000),

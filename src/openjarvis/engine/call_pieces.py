@@ -18,9 +18,7 @@ class Arguments:
         self._seen = 0  # pieces that were looked at
         self._depth = 0
         self._is_in_text = False
-        self._escaped = (
-            -1
-        )  # where in the next piece a character stands that a \\ takes the sense of
+        self._escaped = -1  # where the character behind a \\ stands, in this piece or the next
         self._has_begun = False
         self._has_ended = False
         self._is_whole: bool | None = None
