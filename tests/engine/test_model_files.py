@@ -1,5 +1,8 @@
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +39,8 @@ class Hub:
             return
         start = int(exchange.headers.get("Range", "bytes=0-")[6:-1])
         rest = BYTES[start:]
-        exchange.start(206 if start else 200, {"Accept-Ranges": "bytes"}, len(rest))
+        part = {"Content-Range": f"bytes {start}-{len(BYTES) - 1}/{len(BYTES)}"} if start else {}
+        exchange.start(206 if start else 200, {"Accept-Ranges": "bytes", **part}, len(rest))
         exchange.wfile.write(rest if self.breaks_after is None else rest[: self.breaks_after])
         exchange.close_connection = self.breaks_after is not None
 
@@ -166,3 +170,217 @@ def test_a_hub_on_this_machine_must_be_allowed(served: OpenAIServer, tmp_path: P
         model_files.pull(NAME, tmp_path, hub=at(served, Hub()))
 
     assert served.listings == []
+
+
+SHA = hashlib.sha256(BYTES).hexdigest()
+PART = Path(f"owner/repo/small.gguf.{SHA[:12]}.part")
+
+
+def straight(body: bytes = BYTES, *, status: int = 200, length: bool = True, **headers: str) -> Any:
+    """Answer each request with the same, and no redirect; the checksum is told unless it is ""."""
+    told = {
+        "X-Linked-Etag": f'"{SHA}"',
+        **{name.replace("_", "-"): headers[name] for name in headers},
+    }
+
+    def answer(exchange: Exchange) -> None:
+        exchange.send_response(status)
+        for name, value in told.items():
+            if value:
+                exchange.send_header(name, value)
+        if length:
+            exchange.send_header("Content-Length", str(len(body)))
+        exchange.end_headers()
+        exchange.wfile.write(body)
+        exchange.close_connection = True
+
+    return answer
+
+
+def nothing_more(exchange: Exchange) -> None:
+    """Say that the file ends before the bytes that are asked for."""
+    straight(b"", status=416 if "Range" in exchange.headers else 200)(exchange)
+
+
+@pytest.mark.parametrize("etag", [f'W/"{SHA}"', SHA.upper(), f'"{SHA}"'])
+def test_a_checksum_is_read_in_every_spelling(
+    served: OpenAIServer, tmp_path: Path, etag: str
+) -> None:
+    path = pull(NAME, tmp_path, hub=at(served, straight(X_Linked_Etag=etag)))
+
+    assert path.read_bytes() == BYTES
+
+
+@pytest.mark.parametrize("etag", ["", "nothing", '"0123"'])
+def test_what_cannot_be_checked_is_not_fetched(
+    served: OpenAIServer, tmp_path: Path, etag: str
+) -> None:
+    hub = at(served, straight(X_Linked_Etag=etag))
+
+    with pytest.raises(LLMError, match="tells no checksum of owner/repo/small") as failed:
+        pull(NAME, tmp_path, hub=hub)
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert pull(NAME, tmp_path, hub=hub, sha256=SHA.upper()).read_bytes() == BYTES
+
+
+def test_a_checksum_of_the_users_own_is_kept_to(served: OpenAIServer, tmp_path: Path) -> None:
+    hub = at(served, straight())
+
+    with pytest.raises(LLMError, match="holds another owner/repo/small"):
+        pull(NAME, tmp_path, hub=hub, sha256="0" * 64)
+    with pytest.raises(LLMError, match="is no SHA-256"):
+        pull(NAME, tmp_path, hub=hub, sha256="abc")
+
+    assert not (tmp_path / NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (straight(BYTES[:1000], length=False), "does not say how long"),
+        (straight(length=False, X_Linked_Size="7"), "sent more than the 7 bytes"),
+        (straight(BYTES[:1000], length=False, X_Linked_Size=str(len(BYTES))), "broke off after"),
+        (straight(X_Linked_Size="7"), "contradicts itself about how long"),
+        (straight(BYTES[500:], status=206, Content_Range="bytes 500-9/10"), "another part"),
+        (straight(status=206), "another part"),
+        (straight(Content_Encoding="gzip"), "compressed the file"),
+        (straight(b"", status=302), "redirects to no address"),
+        (straight(b"", status=302, Location="http://[::1"), "redirects to no address"),
+        (straight(b"", status=302, Location="ftp://x.example/y"), "nobody may go"),
+        (straight(b"", status=416), "HTTP 416"),
+    ],
+)
+def test_an_answer_that_is_not_the_file_is_refused(
+    served: OpenAIServer, tmp_path: Path, reply: Any, said: str
+) -> None:
+    with pytest.raises(LLMError, match=said):
+        pull(NAME, tmp_path, hub=at(served, reply))
+
+    assert not (tmp_path / NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (straight(status=206, Content_Range=f"bytes 0-{len(BYTES) - 1}/{len(BYTES)}"), "another"),
+        (straight(BYTES[1000:], status=206, Content_Range="bytes 1000-1999/2000"), "contradicts"),
+        (straight(b"B" * 2000, status=206, Content_Range="bytes 1000-2999/3000"), "wrong"),
+        (nothing_more, "wrong"),
+    ],
+)
+def test_what_does_not_continue_the_file_is_refused(
+    served: OpenAIServer, tmp_path: Path, reply: Any, said: str
+) -> None:
+    (tmp_path / PART).parent.mkdir(parents=True)
+    (tmp_path / PART).write_bytes(BYTES[:1000])
+
+    with pytest.raises(LLMError, match=said):
+        pull(NAME, tmp_path, hub=at(served, reply))
+
+    assert not (tmp_path / NAME).exists()
+    assert served.listings[-1].headers["range"] == "bytes=1000-"
+    assert served.listings[-1].headers["accept-encoding"] == "identity"
+
+
+def test_another_version_of_the_file_is_not_continued(served: OpenAIServer, tmp_path: Path) -> None:
+    (tmp_path / PART).parent.mkdir(parents=True)
+    (tmp_path / PART).with_name("small.gguf.0123456789ab.part").write_bytes(b"older" * 100)
+
+    path = pull(NAME, tmp_path, hub=at(served, Hub()))
+
+    assert path.read_bytes() == BYTES
+    assert all("range" not in request.headers for request in served.listings)
+
+
+def test_a_server_that_begins_anew_is_taken_from_the_beginning(
+    served: OpenAIServer, tmp_path: Path
+) -> None:
+    (tmp_path / PART).parent.mkdir(parents=True)
+    (tmp_path / PART).write_bytes(b"x" * (len(BYTES) + 5))
+
+    assert pull(NAME, tmp_path, hub=at(served, straight())).read_bytes() == BYTES
+
+
+def test_two_at_once_do_not_mix(served: OpenAIServer, tmp_path: Path) -> None:
+    hub, refused = at(served, Hub()), []
+
+    def again(here: int, total: int) -> None:
+        if not refused:
+            with pytest.raises(LLMError, match="is being fetched already") as failed:
+                pull(NAME, tmp_path, hub=hub)
+            refused.append(failed.value)
+
+    path = pull(NAME, tmp_path, hub=hub, progress=again)
+
+    assert path.read_bytes() == BYTES
+    assert refused[0].retryable
+
+
+def test_no_link_is_written_through(served: OpenAIServer, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / PART).parent.mkdir(parents=True)
+    (tmp_path / PART).symlink_to(victim)
+
+    with pytest.raises(LLMError, match="cannot be written") as failed:
+        pull(NAME, tmp_path, hub=at(served, Hub()))
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"
+    assert victim.read_text() == "precious"
+
+
+def _folder_as_target(folder: Path) -> None:
+    (folder / NAME).mkdir(parents=True)
+
+
+def _file_as_parent(folder: Path) -> None:
+    (folder / "owner").write_text("a file")
+
+
+def _fifo_as_part(folder: Path) -> None:
+    (folder / PART).parent.mkdir(parents=True)
+    os.mkfifo(folder / PART)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs FIFOs")
+@pytest.mark.parametrize("prepare", [_folder_as_target, _file_as_parent, _fifo_as_part])
+def test_what_stands_in_the_way_is_told(
+    served: OpenAIServer, tmp_path: Path, prepare: Callable[[Path], None]
+) -> None:
+    prepare(tmp_path)
+
+    with pytest.raises(LLMError, match=r"cannot be written|is no regular file") as failed:
+        pull(NAME, tmp_path, hub=at(served, Hub()))
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_full_disk_is_not_called_the_connection(served: OpenAIServer, tmp_path: Path) -> None:
+    code = f"""
+import resource
+from pathlib import Path
+from openjarvis.core.errors import LLMError
+from openjarvis.engine.model_files import pull
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+hub = {at(served, Hub())!r}
+try:
+    pull({NAME!r}, Path({str(tmp_path)!r}), hub=hub, allowed=[hub.removeprefix("http://")])
+except LLMError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert "LLM_INVALID_REQUEST" in done.stdout
+    assert "cannot be written: File too large" in done.stdout
+    assert pull(NAME, tmp_path, hub=at(served, Hub())).read_bytes() == BYTES
+
+
+@pytest.mark.parametrize("name", ["o/./f.gguf", "././f.gguf", "o/r/./f.gguf", "./r/f.gguf"])
+def test_no_name_leads_out_of_its_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(LLMError, match="OWNER/REPO/FILE"):
+        pull(name, tmp_path, hub="http://127.0.0.1:9")

@@ -9,7 +9,8 @@ import click
 from openjarvis.cli.options import json_option
 from openjarvis.cli.render import notice, show, show_json, show_table
 from openjarvis.config import home
-from openjarvis.engine.model_files import Progress, local_models, pull
+from openjarvis.engine.download import Progress
+from openjarvis.engine.model_files import local_models, pull
 
 
 @click.group()
@@ -35,11 +36,12 @@ def list_models(as_json: bool) -> None:
 
 @models.command("pull")
 @click.argument("name", metavar="OWNER/REPO/FILE")
+@click.option("--sha256", default="", metavar="HEX", help="The checksum that the file must have.")
 @json_option
-def pull_model(name: str, as_json: bool) -> None:
+def pull_model(name: str, sha256: str, as_json: bool) -> None:
     """Fetch a model file from the Hugging Face hub; a broken download is continued."""
     with _progress_bar() as progress:
-        path = pull(name, _folder(), progress=progress)
+        path = pull(name, _folder(), sha256=sha256, progress=progress)
     if as_json:
         show_json({"path": str(path)})
         return
