@@ -31,6 +31,17 @@ def test_what_is_no_web_address_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
+    ["http://x y/hunter22", "http://me:hunter22@x y/v1", "host/hunter22", "ftp://host?hunter22"],
+)
+def test_a_key_in_an_address_that_is_none_is_not_shown(url: str) -> None:
+    with pytest.raises(LLMError, match="is none") as failed:
+        Endpoint(url)
+
+    assert "hunter22" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "url",
     ["http://host/v1?api_key=hunter22", "http://host/v1?", "http://host/v1#hunter22", "http://h?q"],
 )
 def test_a_query_or_fragment_is_refused_and_not_shown(url: str) -> None:

@@ -57,6 +57,11 @@ def test_a_model_server_is_found_with_its_models() -> None:
     assert found == Found(True, f"vLLM listens on 127.0.0.1:{server.port}", ("qwen", "llama"))
 
 
+def test_a_name_that_no_model_has_is_left_out() -> None:
+    with OpenAIServer(models=["x" * 900_000, "llama"]) as server:
+        assert probe(local(server.port)).models == ("llama",)
+
+
 def test_nobody_listens() -> None:
     found = probe(local(free_port()))
 

@@ -9,6 +9,7 @@ import json
 import socket
 import struct
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -421,3 +422,30 @@ def test_a_key_that_is_echoed_stands_in_no_traceback(
     assert KEY not in shown
     assert "\x1b" not in shown
     assert failed.value.__cause__ is not None
+
+
+# Words
+
+
+def test_a_finish_reason_of_gemini_that_nobody_knows_is_not_printed() -> None:
+    odd = {**GEMINI["candidates"][0], "finishReason": "\x1b]0;gone\x07"}
+    with (
+        asking("gemini", json_answer({"candidates": [odd]})) as (engine, _),
+        warnings.catch_warnings(record=True) as printed,
+    ):
+        assert ask(engine, is_streamed=False, is_async=False) == "Hello"
+
+    assert printed == []
+
+
+def test_models_that_are_offered_are_told_in_harmless_characters() -> None:
+    names = [{"id": "one\x1b[31m"}, {"id": "x" * 5000}]
+    with serving({"/v1/models": json_answer({"data": names})}) as server:
+        # Under this name it is not taken for a server on this machine, of which any model will do.
+        engine = OpenAIEngine(server.url("/v1").replace("127.0.0.1", "0.0.0.0"), api_key=KEY)
+        with pytest.raises(llm.LLMError, match="No model is named") as failed:
+            engine.generate([llm.user(QUESTION)])
+        engine.close()
+
+    assert r"one\x1b[31m, x" in str(failed.value)
+    assert len(str(failed.value)) < 500

@@ -14,8 +14,10 @@ from openjarvis.core.types import Message
 from openjarvis.core.workers import run_in_worker
 from openjarvis.engine.base import InferenceEngine, Reply, StreamChunk
 from openjarvis.engine.pictures import without_refused
+from openjarvis.safety.terminal import plain
 
 SHOWN_MODELS = 10
+SHOWN_NAME = 100
 LONGEST_TIMEOUT = 86_400
 
 
@@ -193,10 +195,10 @@ class AdapterEngine(InferenceEngine):
         if not self._model:
             listed = [name for name in self.list_models() if "embed" not in name.lower()]
             if not listed or (len(listed) > 1 and not self._is_local):
-                known = ", ".join(listed[:SHOWN_MODELS]) or "none"
+                known = plain(", ".join(name[:SHOWN_NAME] for name in listed[:SHOWN_MODELS]))
                 raise invalid_request(
                     f"No model is named for {self._name}. Name one of those that it offers: "
-                    f"{known}{', …' if len(listed) > SHOWN_MODELS else '.'}"
+                    f"{known or 'none'}{', …' if len(listed) > SHOWN_MODELS else '.'}"
                 )
             self._model = listed[0]
         return self._model

@@ -1,6 +1,7 @@
 """Where a model is asked, checked before anything is sent there."""
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -34,8 +35,8 @@ class Endpoint:
         object.__setattr__(self, "api_key", self.api_key.strip())
         if not self._is_web_address():
             raise invalid_request(
-                f"The base URL {self.base_url[:200]!r} is none; expected http:// or https:// and a "
-                "host, e.g. 'http://127.0.0.1:11434/v1'."
+                f"The base URL {_beginning(self.base_url)!r} is none; expected http:// or https:// "
+                "and a host, e.g. 'http://127.0.0.1:11434/v1'."
             )
         if "?" in self.base_url or "#" in self.base_url:
             # Not shown: keys stand in queries.
@@ -90,3 +91,10 @@ class Endpoint:
             return False
         printable = self.base_url.isprintable() and " " not in self.base_url
         return parts.scheme in ("http", "https") and has_host and printable
+
+
+def _beginning(url: str) -> str:
+    """Return as much of a URL as holds no key: neither its user nor what follows the host."""
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    place, *more = re.split(r"[/?#]", rest, maxsplit=1)
+    return f"{scheme}{mark}{place.rpartition('@')[2]}"[:200] + ("/…" if more else "")

@@ -19,6 +19,9 @@ PROBE_SECONDS = 0.25
 MAX_ANSWER = 1_000_000
 """Bytes of an answer that are read."""
 
+LONGEST_NAME = 300
+"""Characters of a model's name; what is longer is none."""
+
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})\r", re.IGNORECASE)
 
 
@@ -123,7 +126,7 @@ def _listed(body: bytes) -> tuple[str, ...] | None:
     if not isinstance(entries, list):
         return None
     names = (entry.get("id") for entry in entries if isinstance(entry, dict))
-    return tuple(name for name in names if isinstance(name, str))
+    return tuple(name for name in names if isinstance(name, str) and len(name) <= LONGEST_NAME)
 
 
 def _silent(server: LocalServer) -> Found:
