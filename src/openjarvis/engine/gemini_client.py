@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
-
 from openjarvis.core.errors import LLMError, invalid_request
 from openjarvis.engine.bounds import async_client_options, client_options
 from openjarvis.engine.errors import (
@@ -118,10 +116,12 @@ class GeminiClient(LibraryClient):
         return {"model": body["model"], "contents": contents, "config": config}
 
     def _new_client(self) -> Any:
+        httpx2 = load_library("httpx2", extra=EXTRA)
         http = httpx2.Client(**client_options(self._endpoint), follow_redirects=True)
         return _Connected(self._made(httpx_client=http), http)
 
     def _new_async_client(self) -> Any:
+        httpx2 = load_library("httpx2", extra=EXTRA)
         http = httpx2.AsyncClient(**async_client_options(self._endpoint), follow_redirects=True)
         return _Connected(self._made(httpx_async_client=http), http)
 
