@@ -375,6 +375,7 @@ except LLMError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
 
+    assert (tmp_path / PART).read_bytes() == BYTES[:100_000]
     assert "LLM_INVALID_REQUEST" in done.stdout
     assert "cannot be written: File too large" in done.stdout
     assert pull(NAME, tmp_path, hub=at(served, Hub())).read_bytes() == BYTES

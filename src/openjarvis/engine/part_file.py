@@ -35,9 +35,12 @@ class PartFile:
 
     def add(self, piece: bytes) -> None:
         """Add what came next."""
+        left = memoryview(piece)
         with disk(self._path):
-            self._file.write(piece)
-        self.size += len(piece)
+            while left:  # a disk that fills up takes a part, and refuses with the next
+                written = self._file.write(left)
+                left = left[written:]
+                self.size += written
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes only, and go on behind them."""
