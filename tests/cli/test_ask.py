@@ -57,6 +57,30 @@ def test_json_has_the_documented_keys_without_an_agent_too(jarvis: Jarvis) -> No
     assert (answer["turns"], answer["tool_results"], answer["denied"]) == (1, [], [])
 
 
+def test_json_has_the_same_keys_with_and_without_tools(jarvis: Jarvis) -> None:
+    bare = json.loads(jarvis("ask", "--json", "hello").stdout)
+    tooled = json.loads(jarvis("ask", "--json", "--tools", "calculator", "What is 6 * 7?").stdout)
+
+    assert bare.keys() == tooled.keys()
+    assert (bare["agent"], bare["finish_reason"], bare["max_turns_exceeded"]) == (
+        "simple",
+        "stop",
+        False,
+    )
+
+
+def test_an_answer_that_was_cut_off_says_so_on_stderr_and_in_json(jarvis: Jarvis) -> None:
+    cut = says("half an ans", finish_reason="length")
+
+    shown = ask_scripted(jarvis, ScriptedEngine([cut]), "hello")
+    told = ask_scripted(jarvis, ScriptedEngine([cut]), "--json", "hello")
+
+    assert (shown.exit_code, shown.stdout) == (0, "half an ans\n")
+    assert shown.stderr == "The answer was cut off; --max-tokens allows a longer one.\n"
+    assert json.loads(told.stdout)["finish_reason"] == "length"
+    assert told.stderr == ""
+
+
 def test_json_tells_every_call(jarvis: Jarvis) -> None:
     done = jarvis("ask", "--json", "--tools", "calculator", "What is 6 * 7?")
 

@@ -22,6 +22,7 @@ from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_js
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.notice import NOTICE
+from openjarvis.llm.response import FinishReason
 from openjarvis.sdk import Jarvis
 from openjarvis.system import (
     UnknownAgentError,
@@ -31,6 +32,8 @@ from openjarvis.system import (
     default_agent,
     get_engine,
 )
+
+CUT_OFF = "The answer was cut off; --max-tokens allows a longer one."
 
 
 @click.command()
@@ -108,7 +111,7 @@ def ask(
     if key == OFFLINE:
         notice(NOTICE)
     _print(answer, as_json=as_json)
-    if answer.get("max_turns_exceeded"):
+    if answer["max_turns_exceeded"]:
         sys.exit(1)
 
 
@@ -176,10 +179,12 @@ def _print(answer: dict[str, Any], *, as_json: bool) -> None:
     for done in told["denied"]:
         notice(done["content"])
     show(answer["content"])
+    if answer["finish_reason"] == FinishReason.LENGTH and not answer["max_turns_exceeded"]:
+        notice(CUT_OFF)
 
 
 def with_denied(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer as `--json` prints it: always with turns, results and those denied."""
-    answer = {"turns": 1, "tool_results": [], **answer}
+    """Return an answer as `--json` prints it: with what was denied, without the conversation."""
+    told = {name: value for name, value in answer.items() if name != "messages"}
     denied = [done for done in answer["tool_results"] if done.get("outcome") == "denied"]
-    return {**answer, "denied": denied}
+    return {**told, "denied": denied}
