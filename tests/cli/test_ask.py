@@ -8,8 +8,10 @@ from cli_words import Jarvis
 from jarvis_process import run_jarvis
 from openjarvis.config import JarvisConfig
 from openjarvis.core.errors import LLMError, LLMErrorCode
+from openjarvis.engine.probe import Found
 from openjarvis.testing import ScriptedEngine, calls, says
 
+NOBODY = Found(False, "nobody listens")
 KEYS = {"content", "turns", "tool_results", "engine", "model", "usage"}
 
 
@@ -134,6 +136,27 @@ def test_a_known_engine_that_is_not_ready_is_exit_code_1(jarvis: Jarvis) -> None
 
     assert done.exit_code == 1
     assert "'openai' is not ready: no API key; set OPENAI_API_KEY, or" in done.stderr
+
+
+def test_a_key_without_its_package_is_told_where_no_model_answered(
+    jarvis: Jarvis, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-abcdefghijklmnop")
+    monkeypatch.setattr("openjarvis.engine.discovery.is_installed", lambda module: False)
+    (tmp_path / "openjarvis-home" / "config.toml").write_text("")
+
+    with patch("openjarvis.engine.discovery.probe_all", lambda servers: [NOBODY for _ in servers]):
+        done = jarvis("ask", "hello")
+        named = jarvis("ask", "--engine", "anthropic", "hello")
+
+    lacks = "an API key is set, but: The package 'anthropic' is not installed: pip install"
+    assert done.stderr.startswith(
+        "No language model answered: the offline engine only runs tools. "
+        f"The engine 'anthropic' is not ready: {lacks}"
+    )
+    assert named.stderr.startswith(f"Error: The engine 'anthropic' is not ready: {lacks}")
+    assert ".." not in done.stderr
+    assert ".. " not in named.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from openjarvis.cli.engines import not_there
+from openjarvis.cli.engines import not_there, without_model
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
     allow_dir_option,
@@ -21,7 +21,6 @@ from openjarvis.cli.options import (
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.llm.response import FinishReason
 from openjarvis.sdk import Jarvis
 from openjarvis.system import (
@@ -109,7 +108,7 @@ def ask(
             **numbers,
         )
     if key == OFFLINE:
-        notice(NOTICE)
+        notice(without_model(config, engine))
     _print(answer, as_json=as_json)
     if answer["max_turns_exceeded"]:
         sys.exit(1)

@@ -11,6 +11,7 @@ from openjarvis.cli.chat_commands import Leave, obey
 from openjarvis.cli.chat_input import Input
 from openjarvis.cli.chat_progress import AskingTerminal, ProgressLine
 from openjarvis.cli.chat_session import STOPPED, ChatSession
+from openjarvis.cli.engines import without_model
 from openjarvis.cli.options import (
     allow_dir_option,
     approve_option,
@@ -24,7 +25,6 @@ from openjarvis.cli.options import (
 from openjarvis.cli.render import json_text, keep_stdout_for_results, notice
 from openjarvis.config import home, load_config
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sdk import Jarvis
 from openjarvis.system import default_agent
@@ -71,7 +71,7 @@ def chat(
     def open_jarvis(key: str | None, model: str | None) -> Jarvis:
         found, built = find_engine(config, key, model)
         if found == OFFLINE:
-            notice(NOTICE)
+            notice(without_model(config, key))
         return Jarvis(
             config,
             engine_key=found,
