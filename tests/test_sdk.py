@@ -107,6 +107,19 @@ class TestAsk:
         assert request.model == "big"
         assert request.options == {"temperature": 0.0, "max_tokens": 7}
 
+    @pytest.mark.parametrize("agent", ["simple", "orchestrator", "native_react", "rlm"])
+    def test_a_system_prompt_takes_the_place_of_the_configured(self, agent: str) -> None:
+        config = JarvisConfig()
+        config.agent.system_prompt = "Be long."
+        engine = ScriptedEngine([says("Final Answer: FINAL(ok)")])
+
+        with Jarvis(config, engine=engine) as asked:
+            asked.ask("?", agent=agent, system_prompt="Be brief.")
+
+        system = engine.requests[0].messages[0].text
+        assert system.startswith("Be brief.")
+        assert "Be long." not in system
+
     def test_the_turns_have_a_ceiling(self) -> None:
         with jarvis(*[calls("add", a=n, b=n) for n in range(3)]) as asked:
             answer = asked.ask_full("?", tools=[add], max_turns=3)

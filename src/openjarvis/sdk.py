@@ -95,6 +95,7 @@ class Jarvis:
         temperature: float | None = None,
         max_tokens: int | None = None,
         max_turns: int | None = None,
+        system_prompt: str | None = None,
         context: bool = True,
         approve: Approver | None = None,
         history: AgentContext | Sequence[Message] | None = None,
@@ -109,9 +110,10 @@ class Jarvis:
         conversation, to be given as `history` with the next question.
 
         With `tools` or a `mode` and no agent it is the orchestrator. `tools` are names, tools or
-        typed functions. `context` adds what the memory knows of the query, where a memory is
-        configured. `history` is the conversation so far. `document` is a long text, or the `Path`
-        of one, for the agent `rlm` (the default when there is one).
+        typed functions. `system_prompt` takes the place of the configured one. `context` adds what
+        the memory knows of the query, where a memory is configured. `history` is the conversation
+        so far. `document` is a long text, or the `Path` of one, for the agent `rlm` (the default
+        when there is one).
 
         Raises:
             TypeError: when an option is of another kind.
@@ -136,24 +138,28 @@ class Jarvis:
             temperature=temperature,
             max_tokens=max_tokens,
             max_turns=max_turns,
+            system_prompt=system_prompt,
         )
-        given = _context_of(history)
-        recalled = self._system.recall(query) if context else []
-        filled = replace(
-            given,
-            memory_results=[*given.memory_results, *recalled],
-            document=document or given.document,
-        )
-        result = made.run(query, filled)
+        given = self._context(query, history, document, recalls=context)
+        result = made.run(query, given)
         engine, asked = self._system.engine_key, model or self._system.model
-        # An agent of the user's may keep no messages.
-        said = [*given.conversation.messages, user(query), assistant(result.content)]
         return {
             **answer_of(result, engine=engine, model=asked),
             "agent": key,
             **turns_of(result),
-            "messages": result.metadata.get("messages", said),
+            "messages": _messages_of(result, [*given.conversation.messages, user(query)]),
         }
+
+    def _context(
+        self, query: str, history: Any, document: str | Path, *, recalls: bool
+    ) -> AgentContext:
+        given = _context_of(history)
+        recalled = self._system.recall(query) if recalls else []
+        return replace(
+            given,
+            memory_results=[*given.memory_results, *recalled],
+            document=document or given.document,
+        )
 
     async def aask(self, query: str, **options: Any) -> str:
         """Return the answer to `query`, without blocking the event loop."""
@@ -231,6 +237,12 @@ def _context_of(history: Any) -> AgentContext:
         f"history is {type(history).__name__}, expected a list of messages (the `messages` of an "
         "earlier answer) or an AgentContext."
     )
+
+
+def _messages_of(result: AgentResult, asked: list[Message]) -> list[Message]:
+    """Return the conversation; an agent of the user's may keep none."""
+    kept = result.metadata.get("messages")
+    return list(kept) if kept else [*asked, assistant(result.content)]
 
 
 def answer_of(result: AgentResult, *, engine: str, model: str) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 import json
+import os
+import re
 from typing import Any
 from unittest.mock import MagicMock, patch
 
+import pexpect
 import pytest
 
 from cli_words import Jarvis
-from jarvis_process import run_jarvis
+from jarvis_process import JARVIS, run_jarvis
 from openjarvis.config import JarvisConfig
 from openjarvis.core.errors import LLMError, LLMErrorCode
 from openjarvis.engine.probe import Found
@@ -218,6 +221,20 @@ def test_the_options_reach_the_engine(jarvis: Jarvis) -> None:
     assert (request.options["temperature"], request.options["max_tokens"]) == (0.1, 9)
 
 
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_a_system_text_reaches_the_model(jarvis: Jarvis, command: str) -> None:
+    engine = ScriptedEngine([says("Ahoy.")])
+
+    with patch("openjarvis.cli.ask.get_engine", return_value=("scripted", engine)):
+        done = jarvis(command, "--system", "Talk like a pirate.", input="hello\n")
+
+    assert done.stdout == "Ahoy.\n"
+    assert [message.text for message in engine.requests[0].messages] == [
+        "Talk like a pirate.",
+        "hello",
+    ]
+
+
 def test_a_model_that_cannot_be_asked_is_a_sentence_and_exit_code_1(jarvis: Jarvis) -> None:
     refusal = LLMError(LLMErrorCode.UNAUTHORIZED, "the key sk-abcdefghijklmnop123456 is wrong", 401)
 
@@ -287,6 +304,48 @@ def test_a_mock_may_call_tools(jarvis: Jarvis) -> None:
     answer = json.loads(done.stdout)
     assert answer["content"] == "It is 42."
     assert [result["content"] for result in answer["tool_results"]] == ["42"]
+
+
+@pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
+class TestAtATerminal:
+    """Calls of the offline engine: what is asked for decides which tool runs."""
+
+    def test_a_call_is_shown_on_stderr_before_the_answer(self) -> None:
+        shown = at_a_terminal("ask", "--tools", "calculator", "What is 6 * 7?")
+
+        asked, ended, offline, answer = shown.splitlines()
+        assert asked == '→ calculator {"expression": "6*7"}'
+        assert re.fullmatch(r"✓ calculator \d+\.\d\d s · 42", ended)
+        assert offline.startswith("No language model answered")
+        assert answer == "42"
+
+    @pytest.mark.usefixtures("tool_folder")
+    def test_a_denied_call_is_told_once(self) -> None:
+        shown = at_a_terminal("ask", "--tools", "erase", "--approve", "deny", "erase it all")
+
+        assert "✗ erase 0.00 s · denied: The call to erase was denied" in shown
+        assert shown.count("was denied and did not run") == 2  # in the line, and as the answer
+
+    def test_with_json_nothing_is_shown(self) -> None:
+        shown = at_a_terminal("ask", "--json", "--tools", "calculator", "What is 6 * 7?")
+
+        assert "→" not in shown
+
+    def test_without_a_terminal_nothing_is_shown(self) -> None:
+        done = run_jarvis("ask", "--tools", "calculator", "What is 6 * 7?")
+
+        assert done.stdout == "42\n"
+        assert "calculator" not in done.stderr
+
+
+def at_a_terminal(*arguments: str) -> str:
+    """Return what `jarvis` shows at a terminal, without colours."""
+    child = pexpect.spawn(
+        JARVIS, list(arguments), env=os.environ, encoding="utf-8", timeout=30, dimensions=(24, 200)
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    return re.sub(r"\x1b\[[0-9;]*m", "", child.before).replace("\r\n", "\n")
 
 
 @pytest.mark.usefixtures("tool_folder")

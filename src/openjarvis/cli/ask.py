@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from openjarvis.cli.call_lines import show_calls
 from openjarvis.cli.engines import not_there, without_model
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
@@ -15,6 +16,7 @@ from openjarvis.cli.options import (
     json_option,
     mode_option,
     split_names,
+    system_option,
     tools_dir_option,
     tools_option,
 )
@@ -39,6 +41,7 @@ CUT_OFF = "The answer was cut off; --max-tokens allows a longer one."
 @click.argument("query", nargs=-1)
 @click.option("-a", "--agent", help="The agent; with --tools the orchestrator by default.")
 @mode_option
+@system_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -70,7 +73,7 @@ def ask(
     document: Path | None,
     no_context: bool,
     as_json: bool,
-    **numbers: Any,
+    **options: Any,
 ) -> None:
     """Ask a question and print the answer.
 
@@ -95,6 +98,7 @@ def ask(
         allowed_dirs=allowed_dirs,
         tool_dirs=tool_dirs,
     ) as jarvis:
+        are_shown = not as_json and show_calls(jarvis.system.bus)
         for remark in jarvis.system.dropped_in.remarks if tool_dirs else ():
             notice(remark)
         answer = jarvis.ask_full(
@@ -105,11 +109,11 @@ def ask(
             context=not no_context,
             approve=approver(approve),
             document=document or "",
-            **numbers,
+            **options,
         )
     if key == OFFLINE:
         notice(without_model(config, engine))
-    _print(answer, as_json=as_json)
+    _print(answer, as_json=as_json, are_shown=are_shown)
     if answer["max_turns_exceeded"]:
         sys.exit(1)
 
@@ -170,12 +174,13 @@ def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tup
     return found
 
 
-def _print(answer: dict[str, Any], *, as_json: bool) -> None:
+def _print(answer: dict[str, Any], *, as_json: bool, are_shown: bool) -> None:
+    """Print an answer, and the calls that were denied unless they `are_shown` already."""
     told = with_denied(answer)
     if as_json:
         show_json(told)
         return
-    for done in told["denied"]:
+    for done in () if are_shown else told["denied"]:
         notice(done["content"])
     show(answer["content"])
     if answer["finish_reason"] == FinishReason.LENGTH and not answer["max_turns_exceeded"]:

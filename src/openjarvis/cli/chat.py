@@ -19,6 +19,7 @@ from openjarvis.cli.options import (
     json_option,
     mode_option,
     split_names,
+    system_option,
     tools_dir_option,
     tools_option,
 )
@@ -35,6 +36,7 @@ Ask = Callable[[ChatSession, str], None]
 @click.command()
 @click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
 @mode_option
+@system_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -57,7 +59,7 @@ def chat(
     tool_dirs: tuple[str, ...],
     no_context: bool,
     as_json: bool,
-    **numbers: Any,
+    **options: Any,
 ) -> None:
     """Talk with a model, turn by turn; /help shows what else can be typed.
 
@@ -92,7 +94,7 @@ def chat(
         mode=mode,
         tools=split_names(*tools) or config.chat.tools,
         approve=approver(approve, AskingTerminal(line)),
-        numbers=numbers,
+        options=options,
         out=out,
         line=line,
         as_json=as_json,
