@@ -139,6 +139,51 @@ class TestValues:
         assert config.engine.openai_api_key == "sk-secret-value"
         assert "secret" not in repr(config)
 
+    def test_variables_are_filled_in_from_the_environment(
+        self, write: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MY_KEY", "sk-secret-value")
+        path = write(
+            "[engine]\nopenai_api_key = '${MY_KEY}'\nopenai_base_url = 'http://${HOST:-h}/v1'\n"
+            "[tools]\ndirectories = ['${MY_KEY}/tools']\n"
+            "[tools.weather]\nkeys = [{key = '${MY_KEY}'}]\n"
+        )
+
+        config = load_config(path)
+
+        assert config.engine.openai_api_key == "sk-secret-value"
+        assert config.engine.openai_base_url == "http://h/v1"
+        assert config.tools.directories == ["sk-secret-value/tools"]
+        assert config.tools.sections["weather"] == {"keys": [{"key": "sk-secret-value"}]}
+
+    def test_tools_are_given_the_variables_of_their_own_sections_alone(
+        self, write: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MY_KEY", "sk-secret-value")
+
+        config = load_config(
+            write("[engine]\nopenai_api_key = '${MY_KEY}'\n[tools.weather]\nkey = '${MY_KEY}'\n")
+        )
+
+        assert config.raw == {
+            "engine": {"openai_api_key": "${MY_KEY}"},
+            "tools": {"weather": {"key": "sk-secret-value"}},
+        }
+        assert "sk-secret" not in repr(config)
+
+    def test_variables_stay_in_prose_and_where_they_are_filled_in_when_they_are_used(
+        self, write: Any
+    ) -> None:
+        config = load_config(
+            write(
+                "[agent]\nsystem_prompt = 'Explain ${UNSET}.'\n[channels.ops]\nurl = '${UNSET}'\n"
+                "[mcp.servers.shop]\ncommand = '${UNSET}'\n"
+            )
+        )
+
+        assert config.agent.system_prompt == "Explain ${UNSET}."
+        assert config.channels["ops"].url == config.mcp.servers["shop"].command == "${UNSET}"
+
     def test_two_configurations_share_nothing(self) -> None:
         JarvisConfig().tools.directories.append("x")
 
@@ -237,6 +282,12 @@ class TestMistakes:
     )
     def test_what_is_too_deep_or_too_long_is_told(self, write: Any, value: str) -> None:
         assert "this is not TOML: " in refusal(write(f"[agent]\nmax_turns = {value}\n"))
+
+    def test_a_variable_that_is_not_set_is_named_with_its_key_and_line(self, write: Any) -> None:
+        path = write("[engine]\nmodel = 'm'\nopenai_api_key = '${UNSET_KEY}'\n")
+
+        told = "3: engine.openai_api_key needs ${UNSET_KEY}, which is not set in the environment"
+        assert refusal(path) == told
 
     def test_what_is_no_toml_is_told_with_its_place(self, write: Any) -> None:
         assert "this is not TOML: " in refusal(write("[agent\n"))

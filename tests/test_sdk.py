@@ -44,10 +44,16 @@ class TestAsk:
 
         assert answer == {
             "content": "Hello.",
+            "finish_reason": "stop",
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
             "cost_usd": None,
             "model": "scripted-model",
             "engine": "scripted",
+            "agent": "simple",
+            "turns": 1,
+            "max_turns_exceeded": False,
+            "tool_results": [],
+            "messages": [user("Hi"), assistant("Hello.")],
         }
         assert engine.requests[0].tools is None
 
@@ -101,6 +107,19 @@ class TestAsk:
         assert request.model == "big"
         assert request.options == {"temperature": 0.0, "max_tokens": 7}
 
+    @pytest.mark.parametrize("agent", ["simple", "orchestrator", "native_react", "rlm"])
+    def test_a_system_prompt_takes_the_place_of_the_configured(self, agent: str) -> None:
+        config = JarvisConfig()
+        config.agent.system_prompt = "Be long."
+        engine = ScriptedEngine([says("Final Answer: FINAL(ok)")])
+
+        with Jarvis(config, engine=engine) as asked:
+            asked.ask("?", agent=agent, system_prompt="Be brief.")
+
+        system = engine.requests[0].messages[0].text
+        assert system.startswith("Be brief.")
+        assert "Be long." not in system
+
     def test_the_turns_have_a_ceiling(self) -> None:
         with jarvis(*[calls("add", a=n, b=n) for n in range(3)]) as asked:
             answer = asked.ask_full("?", tools=[add], max_turns=3)
@@ -130,6 +149,35 @@ class TestAsk:
             "Who am I?",
         ]
 
+    def test_an_answer_that_was_cut_off_says_so(self) -> None:
+        with jarvis(says("half an ans", finish_reason="length")) as asked:
+            assert asked.ask_full("?")["finish_reason"] == "length"
+
+    @pytest.mark.parametrize("options", [{}, {"tools": [add]}, {"agent": "orchestrator"}])
+    def test_the_messages_of_an_answer_are_the_history_of_the_next(
+        self, options: dict[str, Any]
+    ) -> None:
+        engine = ScriptedEngine([says("Hi Ann."), says("Ann.")])
+
+        with Jarvis(JarvisConfig(), engine=engine) as asked:
+            first = asked.ask_full("I am Ann.", **options)
+            asked.ask("Who am I?", history=first["messages"])
+
+        assert [message.text for message in engine.requests[1].messages] == [
+            "I am Ann.",
+            "Hi Ann.",
+            "Who am I?",
+        ]
+
+    def test_a_context_takes_a_list_of_messages(self) -> None:
+        engine = ScriptedEngine([says("Ann.")])
+        history = AgentContext(conversation=[user("I am Ann.")])  # type: ignore[arg-type]
+
+        with Jarvis(JarvisConfig(), engine=engine) as asked:
+            asked.ask("Who am I?", history=history)
+
+        assert [one.text for one in engine.requests[0].messages] == ["I am Ann.", "Who am I?"]
+
     def test_an_agent_without_records_is_fine(self) -> None:
         class Foreign:
             uses_tools = True
@@ -144,6 +192,8 @@ class TestAsk:
             answer = asked.ask_full("?", agent="foreign")
 
         assert (answer["content"], answer["turns"]) == ("done", 3)
+        assert answer["finish_reason"] is None
+        assert answer["messages"] == [user("?"), assistant("done")]
         assert answer["tool_results"][0]["tool_name"] == "x"
 
     @pytest.mark.parametrize(
@@ -152,6 +202,9 @@ class TestAsk:
             ({"tools": "calculator"}, TypeError, r"expected a list of names, e\.g\. \['calc"),
             ({"tools": ["nope"]}, UnknownToolError, "Unknown tool 'nope'"),
             ({"tools": [3]}, TypeError, "3 is no tool"),
+            ({"history": "Hi"}, TypeError, "history is str, expected a list of messages"),
+            ({"history": {"role": "user"}}, TypeError, "history is dict, expected a list"),
+            ({"history": [{"role": "user"}]}, LLMError, r"messages\[0\] is dict, expected a Mess"),
             ({"agent": "nope"}, UnknownAgentError, "Unknown agent 'nope'"),
             ({"max_turns": 0, "tools": [add]}, LLMError, "LLM_INVALID_REQUEST"),
             ({"temperature": 7}, LLMError, "LLM_INVALID_REQUEST: temperature=7"),
@@ -222,8 +275,9 @@ def test_threads_may_share_one_instance() -> None:
 
 class TestEngines:
     def test_one_that_was_named_and_is_not_there_is_an_error(self) -> None:
-        with pytest.raises(RuntimeError, match="No inference engine 'nope' is ready"):
-            Jarvis(JarvisConfig(), engine_key="nope")
+        told = "No inference engine 'ofline' is ready: .* Did you mean 'offline'"
+        with pytest.raises(RuntimeError, match=told):
+            Jarvis(JarvisConfig(), engine_key="ofline")
 
     def test_one_that_is_configured_and_not_there_is_an_error(self) -> None:
         config = JarvisConfig()
@@ -282,6 +336,10 @@ class TestConfiguration:
 
         with pytest.raises(ConfigError, match="did you mean 'max_turns'"):
             Jarvis(engine=ScriptedEngine())
+
+    def test_anything_else_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="expected a JarvisConfig, or the path of a file"):
+            Jarvis({"engine": {"default": "offline"}})  # type: ignore[arg-type]
 
     def test_the_version_is_told(self) -> None:
         with jarvis() as asked:

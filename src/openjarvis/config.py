@@ -10,9 +10,13 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from openjarvis.core.environment import filled
 from openjarvis.core.errors import ConfigError, nearest
 
 _NOT_A_KEY = {"is_key": False}
+_AS_WRITTEN = frozenset({("agent", "system_prompt"), ("channels",), ("mcp", "servers")})
+"""Where `${VARIABLE}` stays: in prose, and where it is filled in when a server or channel is used,
+so that one that lacks its variable stops only itself."""
 _LONGEST_WAIT = 86_400.0
 _LARGEST_FILE = 1_000_000
 _LONG_TEXT = re.compile(r"'{3}.*?'{3}|\"{3}.*?\"{3}", re.DOTALL)
@@ -86,7 +90,7 @@ class ToolsConfig:
     default_timeout_seconds: float = _between(0.001, _LONGEST_WAIT, 30.0)
     max_result_chars: int = _between(100, math.inf, 32_000)
     mask_errors: bool = False
-    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
 
 @dataclass
@@ -178,7 +182,10 @@ class SchedulerConfig:
 
 @dataclass
 class JarvisConfig:
-    """The whole configuration. `raw` is the file as it stands, `path` where it was read."""
+    """The whole configuration. `raw` is the file as tools are given it, `path` where it was read.
+
+    In `raw` variables are filled in for `[tools]` alone: the keys of engines are not for tools.
+    """
 
     engine: EngineConfig = field(default_factory=EngineConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
@@ -219,8 +226,8 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
     """Return the configuration in `path`, by default in `config_path()`; without a file, defaults.
 
     Raises:
-        ConfigError: when the file cannot be read, a key is unknown, or its value is of another type
-            or out of bounds.
+        ConfigError: when the file cannot be read, a key is unknown, its value is of another type or
+            out of bounds, or it needs a variable that is not set.
     """
     where = config_path() if path is None else Path(path).expanduser()
     is_named = path is not None or bool(os.environ.get("OPENJARVIS_CONFIG"))
@@ -236,8 +243,10 @@ def load_config(path: str | Path | None = None) -> JarvisConfig:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # numbers and nesting have limits too
         raise ConfigError(f"{where}: this is not TOML: {error}") from error
-    config: JarvisConfig = _Reader(where, text).read(JarvisConfig, raw, ())
-    config.raw, config.path = raw, where
+    reader = _Reader(where, text)
+    values = reader.with_variables(raw)
+    config: JarvisConfig = reader.read(JarvisConfig, values, ())
+    config.raw, config.path = {**raw, "tools": values["tools"]} if "tools" in raw else raw, where
     return config
 
 
@@ -262,6 +271,18 @@ class _Reader:
         # What stands in a text of several lines is no key.
         blank = _LONG_TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
         self._lines = blank.splitlines()
+
+    def with_variables(self, value: Any, place: tuple[str, ...] = ()) -> Any:
+        """Return `value` with `${VARIABLE}` in its texts filled in from the environment."""
+        if place in _AS_WRITTEN:
+            return value
+        if isinstance(value, str):
+            return filled(value, self._where(place))
+        if isinstance(value, dict):
+            return {key: self.with_variables(item, (*place, key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.with_variables(item, place) for item in value]
+        return value
 
     def read(self, kind: type[Any], table: Mapping[str, Any], place: tuple[str, ...]) -> Any:
         known = {entry.name: entry for entry in fields(kind) if entry.metadata != _NOT_A_KEY}
@@ -316,7 +337,10 @@ class _Reader:
         return self._error(place, f"expected {expected}, got {_word(type(value))}.")
 
     def _error(self, place: tuple[str, ...], what: str) -> ConfigError:
-        return ConfigError(f"{self._path}:{self._line(place)}: {'.'.join(place)}: {what}")
+        return ConfigError(f"{self._where(place)}: {what}")
+
+    def _where(self, place: tuple[str, ...]) -> str:
+        return f"{self._path}:{self._line(place)}: {'.'.join(place)}"
 
     def _line(self, place: tuple[str, ...]) -> int:
         """Return the line of a key: where its table starts, or the key inside the table."""

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Self
 from openjarvis._version import __version__
 from openjarvis.agents.base import AgentContext, AgentResult
 from openjarvis.config import JarvisConfig, load_config
-from openjarvis.core.errors import Unavailable
+from openjarvis.core.errors import Unavailable, unknown_name
 from openjarvis.core.events import EventBus
+from openjarvis.core.types import Conversation as History
+from openjarvis.core.types import Message
 from openjarvis.core.workers import run_in_worker
-from openjarvis.engine.discovery import engine_statuses
+from openjarvis.engine.discovery import engine_keys, engine_statuses
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.record import CallRecord
 from openjarvis.llm.defaults import engine_settings
+from openjarvis.llm.history import assistant, user
 from openjarvis.system import System, agent_class, default_agent, get_engine
 from openjarvis.tools.catalog import Chosen
 
@@ -56,15 +59,16 @@ class Jarvis:
     ) -> None:
         if config is None or isinstance(config, str | Path):
             config = load_config(config)
+        elif not isinstance(config, JarvisConfig):
+            raise TypeError(
+                f"config={config!r:.80}: expected a JarvisConfig, or the path of a file."
+            )
         self.config = config
         key = engine_key or ""
         if engine is None:
             found = get_engine(config, engine_key, model)
             if found is None:
-                named = engine_key or config.engine.default
-                raise Unavailable(
-                    f"No inference engine {named!r} is ready; 'jarvis engines' shows why."
-                )
+                raise Unavailable(_not_there(config, engine_key or config.engine.default))
             key, engine = found
         self._system = System(
             config,
@@ -91,22 +95,28 @@ class Jarvis:
         temperature: float | None = None,
         max_tokens: int | None = None,
         max_turns: int | None = None,
+        system_prompt: str | None = None,
         context: bool = True,
         approve: Approver | None = None,
-        history: AgentContext | None = None,
+        history: AgentContext | Sequence[Message] | None = None,
         document: str | Path = "",
     ) -> dict[str, Any]:
         """Return the answer with what led to it.
 
-        Keys: `content`, `usage`, `cost_usd` (of the model's turns; None when a price is not known),
-        `model`, `engine`; with an agent also `agent`, `turns` and
-        `tool_results`, each with `tool_name`, `content`, `success`, `outcome`, `detail`,
-        `arguments`, `call_id` and `latency_seconds`. With `tools` or a `mode` and no agent it is
-        the orchestrator. `tools` are names, tools or typed functions. `context` adds what the
-        memory knows of the query, where a memory is configured. `document` is a long text, or the
-        `Path` of one, for the agent `rlm` (the default when there is one).
+        Keys: `content`, `finish_reason` (`length` where it was cut off), `usage`, `cost_usd` (of
+        the model's turns; None when a price is not known), `model`, `engine`, `agent`, `turns`,
+        `max_turns_exceeded`, `tool_results`, each with `tool_name`, `content`, `success`,
+        `outcome`, `detail`, `arguments`, `call_id` and `latency_seconds`, and `messages`: the
+        conversation, to be given as `history` with the next question.
+
+        With `tools` or a `mode` and no agent it is the orchestrator. `tools` are names, tools or
+        typed functions. `system_prompt` takes the place of the configured one. `context` adds what
+        the memory knows of the query, where a memory is configured. `history` is the conversation
+        so far. `document` is a long text, or the `Path` of one, for the agent `rlm` (the default
+        when there is one).
 
         Raises:
+            TypeError: when an option is of another kind.
             ValueError: when the agent works on no document.
             LLMError: when the model cannot be asked.
             UnknownToolError: when a name is no tool's.
@@ -128,21 +138,28 @@ class Jarvis:
             temperature=temperature,
             max_tokens=max_tokens,
             max_turns=max_turns,
+            system_prompt=system_prompt,
         )
-        given = history or AgentContext()
-        recalled = self._system.recall(query) if context else []
-        filled = replace(
+        given = self._context(query, history, document, recalls=context)
+        result = made.run(query, given)
+        engine, asked = self._system.engine_key, model or self._system.model
+        return {
+            **answer_of(result, engine=engine, model=asked),
+            "agent": key,
+            **turns_of(result),
+            "messages": _messages_of(result, [*given.conversation.messages, user(query)]),
+        }
+
+    def _context(
+        self, query: str, history: Any, document: str | Path, *, recalls: bool
+    ) -> AgentContext:
+        given = _context_of(history)
+        recalled = self._system.recall(query) if recalls else []
+        return replace(
             given,
             memory_results=[*given.memory_results, *recalled],
             document=document or given.document,
         )
-        result = made.run(query, filled)
-        answer = answer_of(
-            result, engine=self._system.engine_key, model=model or self._system.model
-        )
-        if agent or chosen or document or mode:
-            answer |= {"agent": key, **turns_of(result)}
-        return answer
 
     async def aask(self, query: str, **options: Any) -> str:
         """Return the answer to `query`, without blocking the event loop."""
@@ -202,10 +219,37 @@ class Jarvis:
         self.close()
 
 
+def _not_there(config: JarvisConfig, key: str) -> str:
+    known = engine_keys(engine_settings(config))
+    if key in known:
+        return f"No inference engine {key!r} is ready; 'jarvis engines' shows why."
+    return f"No inference engine {key!r} is ready: {unknown_name('engine', key, known)}"
+
+
+def _context_of(history: Any) -> AgentContext:
+    if history is None:
+        return AgentContext()
+    if isinstance(history, AgentContext):
+        return history
+    if isinstance(history, list | tuple):
+        return AgentContext(conversation=History(list(history)))
+    raise TypeError(
+        f"history is {type(history).__name__}, expected a list of messages (the `messages` of an "
+        "earlier answer) or an AgentContext."
+    )
+
+
+def _messages_of(result: AgentResult, asked: list[Message]) -> list[Message]:
+    """Return the conversation; an agent of the user's may keep none."""
+    kept = result.metadata.get("messages")
+    return list(kept) if kept else [*asked, assistant(result.content)]
+
+
 def answer_of(result: AgentResult, *, engine: str, model: str) -> dict[str, Any]:
     """Return an agent's answer with what it took; `model` is the one that was asked for."""
     return {
         "content": result.content,
+        "finish_reason": result.metadata.get("finish_reason"),
         "usage": result.metadata.get("usage", {}),
         "cost_usd": getattr(result.metadata.get("spending"), "cost_usd", None),
         "model": result.metadata.get("model") or model,

@@ -1,15 +1,20 @@
 import json
+import os
+import re
 from typing import Any
 from unittest.mock import MagicMock, patch
 
+import pexpect
 import pytest
 
 from cli_words import Jarvis
-from jarvis_process import run_jarvis
+from jarvis_process import JARVIS, run_jarvis
 from openjarvis.config import JarvisConfig
 from openjarvis.core.errors import LLMError, LLMErrorCode
+from openjarvis.engine.probe import Found
 from openjarvis.testing import ScriptedEngine, calls, says
 
+NOBODY = Found(False, "nobody listens")
 KEYS = {"content", "turns", "tool_results", "engine", "model", "usage"}
 
 
@@ -55,6 +60,30 @@ def test_json_has_the_documented_keys_without_an_agent_too(jarvis: Jarvis) -> No
     assert answer.keys() >= KEYS
     assert (answer["engine"], answer["model"]) == ("offline", "offline")
     assert (answer["turns"], answer["tool_results"], answer["denied"]) == (1, [], [])
+
+
+def test_json_has_the_same_keys_with_and_without_tools(jarvis: Jarvis) -> None:
+    bare = json.loads(jarvis("ask", "--json", "hello").stdout)
+    tooled = json.loads(jarvis("ask", "--json", "--tools", "calculator", "What is 6 * 7?").stdout)
+
+    assert bare.keys() == tooled.keys()
+    assert (bare["agent"], bare["finish_reason"], bare["max_turns_exceeded"]) == (
+        "simple",
+        "stop",
+        False,
+    )
+
+
+def test_an_answer_that_was_cut_off_says_so_on_stderr_and_in_json(jarvis: Jarvis) -> None:
+    cut = says("half an ans", finish_reason="length")
+
+    shown = ask_scripted(jarvis, ScriptedEngine([cut]), "hello")
+    told = ask_scripted(jarvis, ScriptedEngine([cut]), "--json", "hello")
+
+    assert (shown.exit_code, shown.stdout) == (0, "half an ans\n")
+    assert shown.stderr == "The answer was cut off; --max-tokens allows a longer one.\n"
+    assert json.loads(told.stdout)["finish_reason"] == "length"
+    assert told.stderr == ""
 
 
 def test_json_tells_every_call(jarvis: Jarvis) -> None:
@@ -110,6 +139,27 @@ def test_a_known_engine_that_is_not_ready_is_exit_code_1(jarvis: Jarvis) -> None
 
     assert done.exit_code == 1
     assert "'openai' is not ready: no API key; set OPENAI_API_KEY, or" in done.stderr
+
+
+def test_a_key_without_its_package_is_told_where_no_model_answered(
+    jarvis: Jarvis, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-abcdefghijklmnop")
+    monkeypatch.setattr("openjarvis.engine.discovery.is_installed", lambda module: False)
+    (tmp_path / "openjarvis-home" / "config.toml").write_text("")
+
+    with patch("openjarvis.engine.discovery.probe_all", lambda servers: [NOBODY for _ in servers]):
+        done = jarvis("ask", "hello")
+        named = jarvis("ask", "--engine", "anthropic", "hello")
+
+    lacks = "an API key is set, but: The package 'anthropic' is not installed: pip install"
+    assert done.stderr.startswith(
+        "No language model answered: the offline engine only runs tools. "
+        f"The engine 'anthropic' is not ready: {lacks}"
+    )
+    assert named.stderr.startswith(f"Error: The engine 'anthropic' is not ready: {lacks}")
+    assert ".." not in done.stderr
+    assert ".. " not in named.stderr
 
 
 @pytest.mark.parametrize(
@@ -169,6 +219,20 @@ def test_the_options_reach_the_engine(jarvis: Jarvis) -> None:
     assert done.stdout == "hi\n"
     assert request.model == "big"
     assert (request.options["temperature"], request.options["max_tokens"]) == (0.1, 9)
+
+
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_a_system_text_reaches_the_model(jarvis: Jarvis, command: str) -> None:
+    engine = ScriptedEngine([says("Ahoy.")])
+
+    with patch("openjarvis.cli.ask.get_engine", return_value=("scripted", engine)):
+        done = jarvis(command, "--system", "Talk like a pirate.", input="hello\n")
+
+    assert done.stdout == "Ahoy.\n"
+    assert [message.text for message in engine.requests[0].messages] == [
+        "Talk like a pirate.",
+        "hello",
+    ]
 
 
 def test_a_model_that_cannot_be_asked_is_a_sentence_and_exit_code_1(jarvis: Jarvis) -> None:
@@ -240,6 +304,48 @@ def test_a_mock_may_call_tools(jarvis: Jarvis) -> None:
     answer = json.loads(done.stdout)
     assert answer["content"] == "It is 42."
     assert [result["content"] for result in answer["tool_results"]] == ["42"]
+
+
+@pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
+class TestAtATerminal:
+    """Calls of the offline engine: what is asked for decides which tool runs."""
+
+    def test_a_call_is_shown_on_stderr_before_the_answer(self) -> None:
+        shown = at_a_terminal("ask", "--tools", "calculator", "What is 6 * 7?")
+
+        asked, ended, offline, answer = shown.splitlines()
+        assert asked == '→ calculator {"expression": "6*7"}'
+        assert re.fullmatch(r"✓ calculator \d+\.\d\d s · 42", ended)
+        assert offline.startswith("No language model answered")
+        assert answer == "42"
+
+    @pytest.mark.usefixtures("tool_folder")
+    def test_a_denied_call_is_told_once(self) -> None:
+        shown = at_a_terminal("ask", "--tools", "erase", "--approve", "deny", "erase it all")
+
+        assert "✗ erase 0.00 s · denied: The call to erase was denied" in shown
+        assert shown.count("was denied and did not run") == 2  # in the line, and as the answer
+
+    def test_with_json_nothing_is_shown(self) -> None:
+        shown = at_a_terminal("ask", "--json", "--tools", "calculator", "What is 6 * 7?")
+
+        assert "→" not in shown
+
+    def test_without_a_terminal_nothing_is_shown(self) -> None:
+        done = run_jarvis("ask", "--tools", "calculator", "What is 6 * 7?")
+
+        assert done.stdout == "42\n"
+        assert "calculator" not in done.stderr
+
+
+def at_a_terminal(*arguments: str) -> str:
+    """Return what `jarvis` shows at a terminal, without colours."""
+    child = pexpect.spawn(
+        JARVIS, list(arguments), env=os.environ, encoding="utf-8", timeout=30, dimensions=(24, 200)
+    )
+    child.expect(pexpect.EOF)
+    child.close()
+    return re.sub(r"\x1b\[[0-9;]*m", "", child.before).replace("\r\n", "\n")
 
 
 @pytest.mark.usefixtures("tool_folder")

@@ -373,7 +373,10 @@ class TestAtATerminal:
         assert "model other-model" in say(child, "/model other-model")
         say(child, "one")
         assert child.server.bodies[-1]["model"] == "other-model"
-        assert "* openai" in say(child, "/engine")
+        engines = say(child, "/engine")
+        assert "* openai" in engines
+        assert "  anthropic · no API key; set ANTHROPIC_API_KEY" in engines
+        assert "scripted" not in engines
         assert "Did you mean 'openai'?" in say(child, "/engine opnai")
         assert "Saved in talk.md." in say(child, "/save talk.md")
         assert "is there already" in say(child, "/save talk.md")
@@ -381,6 +384,11 @@ class TestAtATerminal:
         say(child, "/clear")
         say(child, "two")
         assert sent(child) == [("user", "two")]
+        assert "which conversation" in say(child, "/load")
+        assert "gone.json cannot be read" in say(child, "/load gone.json")
+        assert "2 messages; the next question goes on" in say(child, "/load talk.json")
+        say(child, "three")
+        assert sent(child) == [("user", "one"), ("assistant", "First."), ("user", "three")]
         child.sendline("/exit")
         child.expect(pexpect.EOF)
 
@@ -466,6 +474,26 @@ class TestInAPipe:
         assert (done.returncode, done.stdout) == (0, "51.0\n4\n")
         assert "No language model answered" in done.stderr
         assert "\x1b" not in done.stderr
+
+    def test_a_saved_conversation_goes_on(self, folder: Path) -> None:
+        talk = {"messages": [{"role": "user", "content": "I am Ann."}]}
+        (folder / "talk.json").write_text(json.dumps(talk))
+        with OpenAIServer(speaks("Ann.")) as server:
+            done = self.piped(folder, "Who am I?", "--load", "talk.json", server=server)
+
+        assert done.stdout == "Ann.\n"
+        assert [one["content"] for one in server.bodies[0]["messages"]] == [
+            "I am Ann.",
+            "Who am I?",
+        ]
+
+    def test_what_is_no_conversation_is_told_at_once(self, folder: Path) -> None:
+        (folder / "talk.json").write_text("{}")
+
+        done = self.piped(folder, "Who am I?", "--load", "talk.json")
+
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "talk.json holds no conversation that was saved as .json" in done.stderr
 
     def test_nothing_to_say_is_fine(self, folder: Path) -> None:
         done = self.piped(folder, "")

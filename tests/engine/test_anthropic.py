@@ -1,7 +1,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -86,6 +86,30 @@ def asked(
         return response.text, response
     with llm.stream(engine=engine, model="m", messages=ASK, **request) as run:
         return "".join(run), run.response
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_arguments_may_be_named_in_any_language(serve: Serve, is_streamed: bool) -> None:
+    @llm.tool
+    def weather(城市: Annotated[str, "which city"]) -> str:  # noqa: N803 - as users name it
+        """Tell the weather. Call it when the user asks for it."""
+        return f"{城市}: rain"
+
+    theirs = "arg_ed84a166"
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {theirs: "北京"}}
+    server, engine = serve(
+        said(use, stop_reason="tool_use", is_streamed=is_streamed),
+        said({"type": "text", "text": "Rain."}, stop_reason="end_turn", is_streamed=is_streamed),
+    )
+
+    _, response = asked(engine, is_streamed=is_streamed, tools=[weather], max_steps=2)
+
+    schema = server.bodies[0]["tools"][0]["input_schema"]
+    assert schema["properties"] == {theirs: {"description": "城市: which city", "type": "string"}}
+    assert schema["required"] == [theirs]
+    assert response.tool_calls[0].arguments == {"城市": "北京"}
+    assert response.tool_calls[0].output == "北京: rain"
+    assert server.bodies[1]["messages"][1]["content"][-1]["input"] == {theirs: "北京"}
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

@@ -19,6 +19,7 @@ from openjarvis.engine.discovery import (
     engine_keys,
     engine_statuses,
     get_engine,
+    nearly_ready,
 )
 from openjarvis.engine.openai import OpenAIEngine
 from openjarvis.engine.scripted import ScriptedEngine
@@ -251,7 +252,8 @@ def test_the_status_of_openai_shows_neither_key_nor_password(settings: EngineSet
 def test_every_key_is_known_once(settings: EngineSettings) -> None:
     EngineRegistry.register_value("vllm", Quiet)
 
-    assert engine_keys(settings) == ("openai", "ollama", "vllm", "scripted", "offline")
+    # "scripted" is for programs.
+    assert engine_keys(settings) == ("openai", "ollama", "vllm", "offline")
 
 
 def test_looking_for_engines_imports_no_client_library(tmp_path: Path) -> None:
@@ -321,6 +323,30 @@ def test_a_missing_package_is_named_with_its_extra(
     assert not status.ready
     assert "pip install '.[gemini]'" in status.reason
     assert get_engine(configured, "gemini") is None
+
+
+def test_an_engine_that_was_set_up_and_lacks_something_is_nearly_ready(
+    every_engine: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openjarvis.engine.discovery.is_installed", lambda module: False)
+
+    near = nearly_ready(replace(every_engine, gguf_path="/nowhere/m.gguf"))
+
+    assert nearly_ready(every_engine) is None
+    assert near is not None
+    assert (near.key, near.reason) == ("llamacpp", "gguf_path is no file: /nowhere/m.gguf")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert getattr(nearly_ready(every_engine), "key", "") == "anthropic"
+
+
+def test_a_server_that_was_named_and_does_not_listen_is_nearly_ready(
+    settings: EngineSettings, nowhere: LocalServer
+) -> None:
+    there = replace(settings, ollama_base_url=nowhere.base_url)
+
+    near = nearly_ready(there)
+
+    assert (near or pytest.fail("none")).key == "ollama"
 
 
 def test_ollama_is_spoken_to_by_its_own_interface_where_its_library_is(

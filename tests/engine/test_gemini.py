@@ -72,6 +72,27 @@ def test_signatures_go_back_unchanged_with_their_calls(serve: Serve, is_streamed
     ]
 
 
+def test_arguments_may_be_named_in_any_language(serve: Serve) -> None:
+    theirs = "arg_ed84a166"
+    call = {"functionCall": {"name": "weather", "args": {theirs: "北京"}}}
+    server, engine = serve(google.whole(call), google.whole({"text": "Rain."}))
+
+    @llm.tool
+    def weather(城市: str) -> str:  # noqa: N803 - as users name it
+        """Tell the weather. Call it when the user asks for it."""
+        return f"{城市}: rain"
+
+    response = llm.generate(
+        engine=engine, model="gemini-3", messages=ASK, tools=[weather], max_steps=2
+    )
+
+    declared = server.bodies[0]["tools"][0]["functionDeclarations"][0]["parameters_json_schema"]
+    assert declared["properties"] == {theirs: {"type": "string", "description": "城市"}}
+    assert declared["required"] == [theirs]
+    assert response.tool_calls[0].output == "北京: rain"
+    assert server.bodies[1]["contents"][1]["parts"] == [call]
+
+
 def test_the_ids_that_gemini_gives_come_back_to_it(serve: Serve) -> None:
     calls = [{"functionCall": {"id": f"g{at}", "name": "now", "args": {}}} for at in (1, 2)]
     server, engine = serve(google.whole(*calls), google.whole({"text": "Noon."}))

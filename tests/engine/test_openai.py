@@ -218,6 +218,24 @@ def test_a_refusal_is_final_and_carries_the_providers_words(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "is_doubted"),
+    [("", True), ("/", True), ("/v1/chat/completions", True), ("/v1", False), ("/api", False)],
+)
+def test_a_base_url_that_leads_nowhere_is_doubted_where_it_looks_wrong(
+    serve: Serve, ask: Ask, path: str, is_doubted: bool
+) -> None:
+    server, _ = serve(served.refusal(404, "Not Found"))
+    engine = OpenAIEngine(f"{server.base_url.removesuffix('/v1')}{path}", "test-key-123456")
+
+    with pytest.raises(LLMError, match="Not Found") as failed:
+        ask(engine)
+
+    asked = f"Asked was 127.0.0.1:{server.port}{path.rstrip('/')}/chat/completions; most base URLs"
+    assert (asked in str(failed.value)) is is_doubted
+    engine.close()
+
+
 def test_too_many_requests_say_when_to_come_back(serve: Serve, ask: Ask) -> None:
     _, engine = serve(
         served.refusal(429, "slow down", headers={"Retry-After": "17"}), max_retries=0
@@ -229,6 +247,7 @@ def test_too_many_requests_say_when_to_come_back(serve: Serve, ask: Ask) -> None
     assert failed.value.code is LLMErrorCode.RATE_LIMITED
     assert failed.value.retryable
     assert failed.value.retry_after == 17.0
+    assert str(failed.value).endswith("slow down (try again in 17 s)")
 
 
 def test_an_error_never_repeats_the_key(serve: Serve, ask: Ask) -> None:

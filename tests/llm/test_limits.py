@@ -150,6 +150,17 @@ def test_a_model_of_unknown_price_is_refused_before_it_is_asked() -> None:
     assert engine.requests == []
 
 
+def test_a_known_model_behind_a_gateway_is_refused_until_it_is_said_whose_prices_hold() -> None:
+    engine = ScriptedEngine([says("End."), says("End.")])
+    engine.prices_of = "https://user:pass-word@gateway.example/v1"
+
+    with pytest.raises(llm.LLMError, match=r"'gpt-4o-mini' at gateway\.example is not known"):
+        llm.generate(engine=engine, model="gpt-4o-mini", messages=ASK, max_cost_usd=1)
+
+    engine.prices_of = "openai"
+    assert llm.generate(engine=engine, model="gpt-4o-mini", messages=ASK, max_cost_usd=1).text
+
+
 @pytest.mark.parametrize(
     "limits",
     [

@@ -222,6 +222,12 @@ def test_a_missing_enumeration_is_described_by_what_it_is() -> None:
     assert told == ["missing 'c' (string)"]
 
 
+def test_a_long_description_of_a_missing_argument_is_cut_where_it_is_seen() -> None:
+    told = faults(checker({"a": {**STRING, "description": "d" * 101}}, required=["a"]), {})
+
+    assert told == [f"missing 'a' (string: {'d' * 100}…)"]
+
+
 def test_an_unknown_argument_is_told_with_its_nearest_name() -> None:
     assert faults(checker({"query": STRING}), {"qurey": "x"}) == [
         "unknown argument 'qurey' (did you mean 'query'?)"

@@ -20,10 +20,11 @@ from openjarvis.llm.request import Request, Tools, prepare
 class AgentContext:
     """What an agent is given beside the input.
 
-    `conversation` is the history so far; `memory_results` are passages with `content` and `source`
-    that may help; `metadata["context"]` reaches tools and the approver. `document` is a long text,
-    or the file that holds it, for the agents that work on one. `on_progress(call_id, text)` hears
-    what running tools say of how far they are, in their threads.
+    `conversation` is the history so far, a `Conversation` or a list of messages; `memory_results`
+    are passages with `content` and `source` that may help; `metadata["context"]` reaches tools and
+    the approver. `document` is a long text, or the file that holds it, for the agents that work on
+    one. `on_progress(call_id, text)` hears what running tools say of how far they are, in their
+    threads.
     """
 
     conversation: History = field(default_factory=History)
@@ -32,6 +33,16 @@ class AgentContext:
     metadata: dict[str, Any] = field(default_factory=dict)
     document: str | Path = ""
     on_progress: Callable[[str, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        given: Any = self.conversation
+        if isinstance(given, list | tuple):
+            self.conversation = History(list(given))
+        elif not isinstance(given, History):
+            raise TypeError(
+                f"conversation is {type(given).__name__}, expected a Conversation, or a list of "
+                "messages as llm.user('…') makes them."
+            )
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from openjarvis.cli.engines import not_there
+from openjarvis.cli.call_lines import show_calls
+from openjarvis.cli.engines import not_there, without_model
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import (
     allow_dir_option,
@@ -15,13 +16,14 @@ from openjarvis.cli.options import (
     json_option,
     mode_option,
     split_names,
+    system_option,
     tools_dir_option,
     tools_option,
 )
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline.notice import NOTICE
+from openjarvis.llm.response import FinishReason
 from openjarvis.sdk import Jarvis
 from openjarvis.system import (
     UnknownAgentError,
@@ -32,11 +34,14 @@ from openjarvis.system import (
     get_engine,
 )
 
+CUT_OFF = "The answer was cut off; --max-tokens allows a longer one."
+
 
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("-a", "--agent", help="The agent; with --tools the orchestrator by default.")
 @mode_option
+@system_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
@@ -68,7 +73,7 @@ def ask(
     document: Path | None,
     no_context: bool,
     as_json: bool,
-    **numbers: Any,
+    **options: Any,
 ) -> None:
     """Ask a question and print the answer.
 
@@ -93,6 +98,7 @@ def ask(
         allowed_dirs=allowed_dirs,
         tool_dirs=tool_dirs,
     ) as jarvis:
+        are_shown = not as_json and show_calls(jarvis.system.bus)
         for remark in jarvis.system.dropped_in.remarks if tool_dirs else ():
             notice(remark)
         answer = jarvis.ask_full(
@@ -103,12 +109,12 @@ def ask(
             context=not no_context,
             approve=approver(approve),
             document=document or "",
-            **numbers,
+            **options,
         )
     if key == OFFLINE:
-        notice(NOTICE)
-    _print(answer, as_json=as_json)
-    if answer.get("max_turns_exceeded"):
+        notice(without_model(config, engine))
+    _print(answer, as_json=as_json, are_shown=are_shown)
+    if answer["max_turns_exceeded"]:
         sys.exit(1)
 
 
@@ -168,18 +174,21 @@ def find_engine(config: JarvisConfig, key: str | None, model: str | None) -> tup
     return found
 
 
-def _print(answer: dict[str, Any], *, as_json: bool) -> None:
+def _print(answer: dict[str, Any], *, as_json: bool, are_shown: bool) -> None:
+    """Print an answer, and the calls that were denied unless they `are_shown` already."""
     told = with_denied(answer)
     if as_json:
         show_json(told)
         return
-    for done in told["denied"]:
+    for done in () if are_shown else told["denied"]:
         notice(done["content"])
     show(answer["content"])
+    if answer["finish_reason"] == FinishReason.LENGTH and not answer["max_turns_exceeded"]:
+        notice(CUT_OFF)
 
 
 def with_denied(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer as `--json` prints it: always with turns, results and those denied."""
-    answer = {"turns": 1, "tool_results": [], **answer}
+    """Return an answer as `--json` prints it: with what was denied, without the conversation."""
+    told = {name: value for name, value in answer.items() if name != "messages"}
     denied = [done for done in answer["tool_results"] if done.get("outcome") == "denied"]
-    return {**answer, "denied": denied}
+    return {**told, "denied": denied}

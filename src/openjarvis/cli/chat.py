@@ -2,15 +2,18 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
 
 from openjarvis.cli.ask import check_agent, find_engine
 from openjarvis.cli.chat_commands import Leave, obey
+from openjarvis.cli.chat_files import load
 from openjarvis.cli.chat_input import Input
 from openjarvis.cli.chat_progress import AskingTerminal, ProgressLine
 from openjarvis.cli.chat_session import STOPPED, ChatSession
+from openjarvis.cli.engines import without_model
 from openjarvis.cli.options import (
     allow_dir_option,
     approve_option,
@@ -18,29 +21,37 @@ from openjarvis.cli.options import (
     json_option,
     mode_option,
     split_names,
+    system_option,
     tools_dir_option,
     tools_option,
 )
 from openjarvis.cli.render import json_text, keep_stdout_for_results, notice
-from openjarvis.config import home, load_config
+from openjarvis.config import JarvisConfig, home, load_config
 from openjarvis.engine.discovery import OFFLINE
-from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.secrets import mask_secrets
 from openjarvis.sdk import Jarvis
 from openjarvis.system import default_agent
 
 Ask = Callable[[ChatSession, str], None]
+OpenJarvis = Callable[[str | None, str | None], Jarvis]
 
 
 @click.command()
 @click.option("-a", "--agent", default="", help="The agent; with tools the orchestrator.")
 @mode_option
+@system_option
 @tools_option("The tools it may call, by name, separated by commas.")
 @click.option("-e", "--engine", help="The engine; by default the first that is ready.")
 @click.option("-m", "--model", help="The model; by default the configured one.")
 @click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
 @click.option("--max-turns", type=click.IntRange(min=1), help="The most turns for one question.")
+@click.option(
+    "--load",
+    "saved",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A conversation that /save wrote as .json, to go on with.",
+)
 @click.option("--no-context", is_flag=True, help="Do not add what the memory knows.")
 @approve_option
 @allow_dir_option
@@ -55,9 +66,10 @@ def chat(
     approve: str,
     allowed_dirs: tuple[str, ...],
     tool_dirs: tuple[str, ...],
+    saved: Path | None,
     no_context: bool,
     as_json: bool,
-    **numbers: Any,
+    **options: Any,
 ) -> None:
     """Talk with a model, turn by turn; /help shows what else can be typed.
 
@@ -67,37 +79,26 @@ def chat(
     config = load_config()
     agent = agent or config.agent.default
     check_agent(agent or default_agent(mode=mode), mode)
-
-    def open_jarvis(key: str | None, model: str | None) -> Jarvis:
-        found, built = find_engine(config, key, model)
-        if found == OFFLINE:
-            notice(NOTICE)
-        return Jarvis(
-            config,
-            engine_key=found,
-            model=model,
-            engine=built,
-            allowed_dirs=allowed_dirs,
-            tool_dirs=tool_dirs,
-        )
+    messages = load(saved) if saved else []
 
     keyboard = Input(home() / "chat_history" if config.chat.history else None)
     out = sys.stdout if keyboard.is_terminal else keep_stdout_for_results()
     line = ProgressLine(sys.stderr)
     session = ChatSession(
-        open_jarvis,
+        _opener(config, allowed_dirs=allowed_dirs, tool_dirs=tool_dirs),
         engine=engine,
         model=model,
         agent=agent,
         mode=mode,
         tools=split_names(*tools) or config.chat.tools,
         approve=approver(approve, AskingTerminal(line)),
-        numbers=numbers,
+        options=options,
         out=out,
         line=line,
         as_json=as_json,
         recalls=not no_context,
     )
+    session.messages = messages
     try:
         had_trouble = _converse(session, keyboard, _asking_for_json(out) if as_json else _ask)
     finally:
@@ -105,6 +106,18 @@ def chat(
         session.close()
     if had_trouble and not keyboard.is_terminal:
         sys.exit(1)
+
+
+def _opener(config: JarvisConfig, **folders: Any) -> OpenJarvis:
+    """Return what opens a `Jarvis` for an engine and a model; `folders` are options of it."""
+
+    def opened(key: str | None, model: str | None) -> Jarvis:
+        found, built = find_engine(config, key, model)
+        if found == OFFLINE:
+            notice(without_model(config, key))
+        return Jarvis(config, engine_key=found, model=model, engine=built, **folders)
+
+    return opened
 
 
 def _ask(session: ChatSession, text: str) -> None:

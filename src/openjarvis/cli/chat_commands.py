@@ -1,17 +1,15 @@
 """What `jarvis chat` does when a line begins with a slash."""
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
+from openjarvis.cli import chat_files
 from openjarvis.cli.chat_session import ChatSession
 from openjarvis.cli.options import split_names
 from openjarvis.cli.render import notice
 from openjarvis.core.errors import unknown_name
-from openjarvis.core.types import Message, Role
-from openjarvis.engine.discovery import engine_keys
+from openjarvis.engine.discovery import engine_statuses
 from openjarvis.llm.defaults import engine_settings
 
 
@@ -63,19 +61,22 @@ def _engine(session: ChatSession, key: str) -> None:
         session.choose_engine(key)
         notice(session.describe())
         return
-    for known in engine_keys(engine_settings(session.jarvis.config)):
-        notice(f"{'*' if known == session.jarvis.system.engine_key else ' '} {known}")
+    for one in engine_statuses(engine_settings(session.jarvis.config)):
+        mark = "*" if one.key == session.jarvis.system.engine_key else " "
+        notice(f"{mark} {one.key}" if one.ready else f"{mark} {one.key} · {one.reason}")
 
 
 def _save(session: ChatSession, name: str) -> None:
     path = Path(name or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
-    text = _as_json(session) if path.suffix == ".json" else _as_markdown(session)
-    try:
-        with path.open("x", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ValueError(f"{path} is there already; choose another name.") from None
+    chat_files.save(session.messages, path)
     notice(f"Saved in {path}.")
+
+
+def _load(session: ChatSession, name: str) -> None:
+    if not name:
+        raise ValueError("/load FILE: which conversation, saved as .json?")
+    session.messages = chat_files.load(Path(name).expanduser())
+    notice(f"{len(session.messages)} messages; the next question goes on from there.")
 
 
 def _clear(session: ChatSession, _: str) -> None:
@@ -87,23 +88,6 @@ def _leave(session: ChatSession, _: str) -> None:
     raise Leave
 
 
-def _as_json(session: ChatSession) -> str:
-    messages = [asdict(message) for message in session.messages]
-    return json.dumps({"messages": messages}, ensure_ascii=False, indent=2, default=str)
-
-
-def _as_markdown(session: ChatSession) -> str:
-    return "\n\n".join(_section(message) for message in session.messages) + "\n"
-
-
-def _section(message: Message) -> str:
-    if message.role is Role.TOOL:
-        return f"> `{message.name}` answered:\n>\n> " + message.text.replace("\n", "\n> ")
-    calls = [f"> `{call.name}` {call.arguments}" for call in message.tool_calls or ()]
-    parts = [f"## {message.role.value.capitalize()}", message.text.strip(), *calls]
-    return "\n\n".join(part for part in parts if part)
-
-
 Command = Callable[[ChatSession, str], None]
 
 _COMMANDS: dict[str, tuple[Command, str, str]] = {
@@ -112,6 +96,7 @@ _COMMANDS: dict[str, tuple[Command, str, str]] = {
     "model": (_model, "[NAME]", "show the models, or choose one"),
     "engine": (_engine, "[KEY]", "show the engines, or choose one"),
     "save": (_save, "[FILE]", "save the conversation, as Markdown or .json"),
+    "load": (_load, "FILE", "go on with a conversation that was saved as .json"),
     "clear": (_clear, "", "forget the conversation"),
     "exit": (_leave, "", "leave"),
     "quit": (_leave, "", "leave"),

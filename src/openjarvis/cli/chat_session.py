@@ -42,7 +42,7 @@ class ChatSession:
         mode: str | None,
         tools: Sequence[str],
         approve: Approver,
-        numbers: dict[str, Any],
+        options: dict[str, Any],
         out: TextIO | None,
         line: ProgressLine,
         as_json: bool = False,
@@ -52,7 +52,7 @@ class ChatSession:
         self._agent_key = agent
         self._mode = mode
         self._approve = approve
-        self._numbers = numbers
+        self._options = options
         self._out = out
         self._line = line
         self._as_json = as_json
@@ -188,7 +188,7 @@ class ChatSession:
                 tools=self.tools,
                 model=self.model,
                 approve=self._approve,
-                **self._numbers,
+                **self._options,
             )
         return self._made
 

@@ -4,9 +4,10 @@ from typing import TextIO
 
 import click
 
+from openjarvis.cli import call_lines
+from openjarvis.cli.ask import CUT_OFF
 from openjarvis.cli.chat_progress import ProgressLine
-from openjarvis.core.types import ToolCall
-from openjarvis.execution.record import CallRecord, Outcome, one_line
+from openjarvis.execution.record import CallRecord
 from openjarvis.llm.loop import Conversation
 from openjarvis.llm.response import FinishReason
 from openjarvis.llm.stream import (
@@ -17,10 +18,6 @@ from openjarvis.llm.stream import (
     ToolResultEvent,
 )
 from openjarvis.safety.terminal import plain
-
-_SHORT = 100
-_A_REASON = 300
-_MARKS = {Outcome.RAN: ("✓", "green"), Outcome.DENIED: ("✗", "yellow")}
 
 
 class Show:
@@ -41,11 +38,10 @@ class Show:
             self._write(event.text, is_answer=is_answer)
         elif isinstance(event, ToolCallEvent):
             self._running[event.call.id] = event.call.name
-            self._remark(_asked(event.call), dim=True)
+            self._remark(call_lines.asked(event.call.name, event.call.arguments), dim=True)
         elif isinstance(event, ToolResultEvent):
             self._running.pop(event.record.call_id, None)
-            mark, colour = _MARKS.get(event.record.outcome, ("✗", "red"))
-            self._remark(f"{mark} {_ended(event.record)}", fg=colour)
+            self._ended(event.record)
         elif isinstance(event, StepEvent):
             self._end_line()
 
@@ -79,9 +75,15 @@ class Show:
         if conversation.ran_out:
             self._remark(f"The {response.steps} turns were used up; this is the last word on it.")
         elif response.finish_reason is FinishReason.LENGTH:
-            self._remark("The answer was cut off; --max-tokens allows a longer one.")
+            self._remark(CUT_OFF)
         if not response.text:
             self._remark("(no answer)")
+
+    def _ended(self, record: CallRecord) -> None:
+        text, colour = call_lines.ended(
+            record.name, record.outcome, seconds=record.latency_seconds, said=record.output
+        )
+        self._remark(text, fg=colour)
 
     def _write(self, text: str, *, is_answer: bool) -> None:
         # A line end of Windows may come in two pieces.
@@ -106,14 +108,3 @@ class Show:
         self._end_line()
         with self._line.hidden():
             click.secho(plain(text), err=True, fg=fg, dim=dim)
-
-
-def _asked(call: ToolCall) -> str:
-    return f"→ {one_line(call.name, 64)} {one_line(call.arguments, _SHORT)}"
-
-
-def _ended(record: CallRecord) -> str:
-    has_run = record.outcome is Outcome.RAN
-    outcome = "" if has_run else f"{record.outcome.value}: "
-    said = one_line(record.output.strip(), _SHORT if has_run else _A_REASON)
-    return f"{one_line(record.name, 64)} {record.latency_seconds:.2f} s · {outcome}{said}"

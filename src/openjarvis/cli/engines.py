@@ -7,7 +7,8 @@ from openjarvis.cli.options import json_option
 from openjarvis.cli.render import show_json, show_table
 from openjarvis.config import JarvisConfig, load_config
 from openjarvis.core.errors import unknown_name
-from openjarvis.engine.discovery import engine_keys, engine_statuses
+from openjarvis.engine.discovery import engine_keys, engine_statuses, nearly_ready
+from openjarvis.engine.offline.notice import NO_MODEL, NOTICE
 from openjarvis.llm.defaults import engine_settings
 
 
@@ -36,6 +37,20 @@ def not_there(config: JarvisConfig, key: str | None) -> Failure:
     known = engine_keys(engine_settings(config))
     if named in known:
         statuses = engine_statuses(engine_settings(config))
-        why = next((f": {one.reason}" for one in statuses if one.key == named and one.reason), "")
+        reasons = (one.reason.rstrip(".") for one in statuses if one.key == named)
+        why = next((f": {reason}" for reason in reasons if reason), "")
         return Failure(f"The engine {named!r} is not ready{why}. 'jarvis engines' shows all.", 1)
     return Failure(unknown_name("engine", named, known), 2)
+
+
+def without_model(config: JarvisConfig, key: str | None) -> str:
+    """Return what to tell when the offline engine is used, named by `key`, configured or neither.
+
+    Where another engine lacks only something, it is named, and what that is.
+    """
+    is_chosen = key or config.engine.default
+    near = None if is_chosen else nearly_ready(engine_settings(config))
+    if near is None:
+        return NOTICE
+    why = near.reason.rstrip(".")
+    return f"{NO_MODEL} The engine {near.key!r} is not ready: {why}. 'jarvis engines' shows all."

@@ -26,6 +26,13 @@ def tools_option(text: str) -> Callable[[Command], Command]:
     return click.option("--tools", multiple=True, metavar="NAMES", help=text)
 
 
+system_option = click.option(
+    "--system",
+    "system_prompt",
+    metavar="TEXT",
+    help="What the model is told first, instead of the configured text.",
+)
+
 mode_option = click.option(
     "--mode", help="How the orchestrator works: function_calling, or structured in text."
 )

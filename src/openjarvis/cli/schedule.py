@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 import click
 
+from openjarvis.cli.engines import without_model
 from openjarvis.cli.lazy import Failure
 from openjarvis.cli.options import json_option, split_names, tools_option
 from openjarvis.cli.render import keep_stdout_for_results, notice, show, show_json, show_table
@@ -19,7 +20,6 @@ from openjarvis.core.events import Event, EventBus, EventType
 from openjarvis.core.strict_json import dumps
 from openjarvis.engine.discovery import OFFLINE
 from openjarvis.engine.offline.engine import OfflineEngine
-from openjarvis.engine.offline.notice import NOTICE
 from openjarvis.safety.terminal import plain, plain_json
 from openjarvis.scheduler.book import TaskBook
 from openjarvis.scheduler.instants import as_instant, now_utc
@@ -198,7 +198,7 @@ def run_tasks(
         _stop_signal(jarvis.scheduler.wind_down) as stop,
     ):
         if jarvis.system.engine_key == OFFLINE:
-            notice(NOTICE)
+            notice(without_model(jarvis.config, engine))
         scheduler = jarvis.scheduler
         if once:
             scheduler.run_pending()

@@ -63,7 +63,10 @@ class LLMError(Exception):
         self.response: Any = None
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
+        told = f"{self.code}: {self.message}"
+        if self.retry_after is None:
+            return told
+        return f"{told} (try again in {self.retry_after:.0f} s)"
 
 
 def invalid_request(message: str) -> LLMError:

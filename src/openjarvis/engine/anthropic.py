@@ -1,5 +1,6 @@
 """The engine for Claude, through Anthropic's own client (extra `anthropic`)."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -39,25 +40,26 @@ class AnthropicEngine(CloudEngine):
     usual_url = ANTHROPIC_URL
     url_variable = "ANTHROPIC_BASE_URL"
     key_variables = ("ANTHROPIC_API_KEY",)
+    argument_names = re.compile("[a-zA-Z0-9_.-]{1,64}")
 
     @staticmethod
     def _connected(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Client:
         return ChatClient(ANTHROPIC, endpoint, timeout=timeout, max_retries=max_retries)
 
-    def _exchange(
+    def _asked(
         self,
         messages: Sequence[Message],
         *,
         model: str,
         temperature: float | None = 0.7,
         max_tokens: int | None = None,
-        tools: list[dict[str, Any]] | None = None,
+        tools: list[dict[str, Any]],
         provider_tools: Sequence[ProviderTool] = (),
         **kw: Any,
     ) -> Exchange:
         system, turns = to_messages(messages, self._server)
         body = {**kw, "model": model, "max_tokens": max_tokens or MAX_TOKENS, "messages": turns}
-        offered = [*to_tools(tools or ()), *(dict(tool.options) for tool in provider_tools)]
+        offered = [*to_tools(tools), *(dict(tool.options) for tool in provider_tools)]
         if system:
             body["system"] = system
         if offered:

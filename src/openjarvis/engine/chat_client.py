@@ -36,6 +36,8 @@ class Library:
     completions: str
     models: str
     options: dict[str, Any] = field(default_factory=dict)
+    usual_base: str = ""
+    """How the path of a base URL usually ends."""
 
     def load(self) -> Any:
         """Return the module, imported.
@@ -59,6 +61,7 @@ OPENAI = Library(
     "/models",
     # Without it the client adds the environment's OPENAI_ADMIN_KEY where it finds no other key.
     {"security": {"bearer_auth": True}},
+    usual_base="/v1",
 )
 ANTHROPIC = Library("anthropic", "Anthropic", "anthropic", "/v1/messages", "/v1/models")
 
@@ -215,7 +218,18 @@ class ChatClient:
         )
 
     def _failure(self, error: Exception) -> LLMError:
-        return llm_error(error, self._endpoint.server, self._library.load())
+        failure = llm_error(error, self._endpoint.server, self._library.load())
+        if failure.status == 404:
+            failure.message += self._doubt()
+        return failure
+
+    def _doubt(self) -> str:
+        """Return what is to be said of a base URL that leads nowhere and looks wrong, or ""."""
+        path, usual = self._endpoint.path, self._library.usual_base
+        if not usual or (path and not path.endswith(self._library.completions)):
+            return ""
+        asked = f"{self._endpoint.server.name}{path}{self._library.completions}"
+        return f" Asked was {asked}; most base URLs end in {usual}, with nothing after it."
 
     def _sync_client(self) -> Any:
         library = self._library.load()

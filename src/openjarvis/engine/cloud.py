@@ -1,11 +1,14 @@
 """What the engines of providers with one interface of their own have in common."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from openjarvis.core.types import Message
 from openjarvis.engine.adapter import AdapterEngine, Client, Exchange, check_limits
+from openjarvis.engine.argument_names import ArgumentNames
 from openjarvis.engine.endpoint import Endpoint
 from openjarvis.engine.errors import Server
 from openjarvis.engine.settings import EngineSettings, environment
@@ -28,6 +31,8 @@ class CloudEngine(AdapterEngine):
     """The variable of the environment that names another address."""
     key_variables: ClassVar[tuple[str, ...]]
     """The variables of the environment that may hold the key."""
+    argument_names: ClassVar[re.Pattern[str]]
+    """The names of arguments that the provider takes."""
 
     def __init__(
         self,
@@ -62,6 +67,29 @@ class CloudEngine(AdapterEngine):
     @abstractmethod
     def _connected(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Client:
         """Return the client that asks `endpoint`."""
+
+    def _exchange(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        tools: Sequence[dict[str, Any]] | None = None,
+        **request: Any,
+    ) -> Exchange:
+        names = ArgumentNames(tools or (), self.argument_names)
+        asked = self._asked(names.sent(messages), model=model, tools=names.offered, **request)
+        return names.around(asked)
+
+    @abstractmethod
+    def _asked(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        tools: list[dict[str, Any]],
+        **request: Any,
+    ) -> Exchange:
+        """Return the request, in which all names of arguments are the provider's."""
 
 
 @dataclass(frozen=True)

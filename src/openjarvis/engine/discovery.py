@@ -26,7 +26,7 @@ _COMPATIBLE = (
     f"asked through its OpenAI-compatible interface; for its own: {how_to_install('ollama')}"
 )
 _HIDDEN = frozenset({"scripted"})
-"""Engines that are never an answer to "which one?"; they can be named."""
+"""Engines that are of no use to choose; programs can name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,9 @@ class EngineStatus:
 
 
 def engine_keys(settings: EngineSettings) -> tuple[str, ...]:
-    """Return every key that `get_engine` knows, in the order of preference."""
-    registered = [key for key in EngineRegistry.keys() if key != OFFLINE]  # noqa: SIM118 - not a dict
+    """Return every key that a user may choose, in the order of preference."""
+    unlisted = {OFFLINE, *_HIDDEN}
+    registered = [key for key in EngineRegistry.keys() if key not in unlisted]  # noqa: SIM118 - not a dict
     keyed = [key for key in _KEYED if key in registered]
     ordered = ("openai", *keyed, *_local_keys(settings), *registered, OFFLINE)
     return tuple(dict.fromkeys(ordered))
@@ -56,8 +57,19 @@ def engine_statuses(settings: EngineSettings) -> list[EngineStatus]:
     return [
         _local_status(key, found[key]) if key in found else _status(key, settings)
         for key in engine_keys(settings)
-        if key not in _HIDDEN
     ]
+
+
+def nearly_ready(settings: EngineSettings) -> EngineStatus | None:
+    """Return the state of an engine that was set up and is not ready all the same."""
+    set_up = {
+        "anthropic": settings.key_of_anthropic,
+        "gemini": settings.key_of_gemini,
+        OLLAMA: settings.ollama_url,
+        LLAMACPP: settings.gguf_path,
+    }
+    statuses = engine_statuses(settings)
+    return next((one for one in statuses if not one.ready and set_up.get(one.key)), None)
 
 
 def get_engine(
@@ -74,7 +86,8 @@ def get_engine(
     settings = replace(settings, model=model or settings.model)
     key = key or settings.default
     if key:
-        is_there = key in engine_keys(settings) and _is_there(key, settings)
+        is_known = key in engine_keys(settings) or key in _HIDDEN
+        is_there = is_known and _is_there(key, settings)
     else:
         key = _first_ready(settings)
         is_there = key in engine_keys(settings)

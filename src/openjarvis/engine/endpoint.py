@@ -35,8 +35,8 @@ class Endpoint:
         object.__setattr__(self, "api_key", self.api_key.strip())
         if not self._is_web_address():
             raise invalid_request(
-                f"The base URL {_beginning(self.base_url)!r} is none; expected http:// or https:// "
-                "and a host, e.g. 'http://127.0.0.1:11434/v1'."
+                f"The base URL {_beginning(self.base_url)!r} is no URL; expected http:// or "
+                "https:// and a host, e.g. 'http://127.0.0.1:11434/v1'."
             )
         if "?" in self.base_url or "#" in self.base_url:
             # Not shown: keys stand in queries.
@@ -54,6 +54,11 @@ class Endpoint:
     def host(self) -> str:
         """The host of the URL."""
         return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def path(self) -> str:
+        """The path of the URL, without a slash at its end."""
+        return urlsplit(self.base_url).path.rstrip("/")
 
     @property
     def server(self) -> Server:

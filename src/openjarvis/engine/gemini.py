@@ -1,5 +1,6 @@
 """The engine for Gemini, through Google's own client (extra `gemini`)."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -41,19 +42,20 @@ class GeminiEngine(CloudEngine):
     usual_url = GEMINI_URL
     url_variable = "GEMINI_BASE_URL"
     key_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    argument_names = re.compile("[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 
     @staticmethod
     def _connected(endpoint: Endpoint, *, timeout: float, max_retries: int) -> Client:
         return GeminiClient(endpoint, timeout=timeout, max_retries=max_retries)
 
-    def _exchange(
+    def _asked(
         self,
         messages: Sequence[Message],
         *,
         model: str,
         temperature: float | None = 0.7,
         max_tokens: int | None = 1024,
-        tools: list[dict[str, Any]] | None = None,
+        tools: list[dict[str, Any]],
         provider_tools: Sequence[ProviderTool] = (),
         **kw: Any,
     ) -> Exchange:
@@ -66,7 +68,7 @@ class GeminiEngine(CloudEngine):
             "systemInstruction": system or None,
             "temperature": temperature,
             "maxOutputTokens": max_tokens,
-            "tools": _offered(tools or (), provider_tools) or None,
+            "tools": _offered(tools, provider_tools) or None,
             "toolConfig": _mixing(family, bool(tools), provider_tools),
         }
         config = {name: value for name, value in config.items() if value is not None}

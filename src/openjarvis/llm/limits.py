@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from openjarvis.core.errors import invalid_request
 from openjarvis.core.extras import how_to_install
@@ -44,9 +45,12 @@ class Limits:
                 "max_cost_usd cannot be kept without prices, which are the extra `prices`: "
                 f"{how_to_install(EXTRA)}; or limit max_tokens_total."
             )
+        named = repr(model) if model else "a model that is not named"
+        where = f" at {urlsplit(prices_of).hostname}" if "://" in prices_of else ""
         raise invalid_request(
-            f"The price of {model or 'a model that is not named'!r} is not known, so max_cost_usd "
-            "cannot be kept. Name a model with a known price, or limit max_tokens_total."
+            f"The price of {named}{where} is not known, so max_cost_usd cannot be kept. Name a "
+            "model with a known price; where another provider's prices hold, as behind a gateway, "
+            "name it in the engine's `prices_of`; or limit max_tokens_total."
         )
 
 

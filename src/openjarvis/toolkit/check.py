@@ -19,6 +19,9 @@ QUOTED_CHARACTERS = 200
 MAX_FAULTS = 50
 """How many faults of one call are told."""
 
+_MEANING = 100
+"""Characters of a missing argument's description that are told."""
+
 _ROUNDS = 4
 _MAX_MENDS = 10_000
 _MASK = "the value"
@@ -190,10 +193,10 @@ class Checker:
         known = _properties_at(self._schema, error.schema_path)
         schema = known.get(name)
         meaning = schema.get("description", "") if isinstance(schema, dict) else ""
-        told = type_name(schema, self._schema.get("$defs")) + (
-            f": {meaning[:100]}" if meaning else ""
-        )
-        return f"missing '{name}'{inside} ({told})"
+        if len(meaning) > _MEANING:
+            meaning = f"{meaning[:_MEANING]}…"
+        kind = type_name(schema, self._schema.get("$defs"))
+        return f"missing '{name}'{inside} ({f'{kind}: {meaning}' if meaning else kind})"
 
     def _unknown(self, names: list[str], error: Any, inside: str, quotes: Quotes) -> list[str]:
         known = list(_properties_at(self._schema, error.schema_path))

@@ -1,0 +1,66 @@
+"""Conversations in files: written for people or for programs, and read again."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from openjarvis.cli.lazy import Failure
+from openjarvis.core.types import Message, Role
+
+
+def save(messages: Sequence[Message], path: Path) -> None:
+    """Write a conversation to a new file: JSON where its name ends in `.json`, else Markdown.
+
+    Raises:
+        Failure: when there is such a file already.
+        OSError: when it cannot be written.
+    """
+    text = _as_json(messages) if path.suffix == ".json" else _as_markdown(messages)
+    try:
+        with path.open("x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Failure(f"{path} is there already; choose another name.", 2) from None
+
+
+def load(path: Path) -> list[Message]:
+    """Return the conversation that was saved as JSON, for any engine to go on with.
+
+    Raises:
+        Failure: when it cannot be read, or holds no conversation.
+    """
+    try:
+        saved = json.loads(path.read_bytes())
+        messages = TypeAdapter(list[Message]).validate_python(saved["messages"])
+    except OSError as error:
+        raise Failure(f"{path} cannot be read: {error.strerror}.", 2) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise Failure(f"{path}: messages.{place}: {first['msg']}.", 2) from error
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise Failure(f"{path} holds no conversation that was saved as .json.", 2) from error
+    for message in messages:
+        # The rest is a provider's own and was of use only while it was fresh.
+        message.metadata = {} if message.metadata.get("success", True) else {"success": False}
+    return messages
+
+
+def _as_json(messages: Sequence[Message]) -> str:
+    told = [asdict(message) for message in messages]
+    return json.dumps({"messages": told}, ensure_ascii=False, indent=2, default=str)
+
+
+def _as_markdown(messages: Sequence[Message]) -> str:
+    return "\n\n".join(map(_section, messages)) + "\n"
+
+
+def _section(message: Message) -> str:
+    if message.role is Role.TOOL:
+        return f"> `{message.name}` answered:\n>\n> " + message.text.replace("\n", "\n> ")
+    calls = [f"> `{call.name}` {call.arguments}" for call in message.tool_calls or ()]
+    parts = [f"## {message.role.value.capitalize()}", message.text.strip(), *calls]
+    return "\n\n".join(part for part in parts if part)
