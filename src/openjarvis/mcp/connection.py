@@ -8,13 +8,15 @@ import asyncio
 import atexit
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 import anyio
 import httpx2
@@ -39,9 +41,15 @@ _log = logging.getLogger("openjarvis.mcp")
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # its tracebacks are for who asks
 
 MAX_PAGES = 100
-_CLOSE_SECONDS = 10.0
+CLOSE_SECONDS = 10.0
+"""How long closing waits for a server to end."""
+
 _SESSION_TERMINATED = "Session terminated"
 _CHANGES_SETTLE = 0.1
+
+_of_this_process: "WeakSet[Connection]" = WeakSet()
+_left_behind: list[LoopThread] = []
+"""Of the process that this one was forked from: their loops are not ours to close."""
 
 Login = Callable[[str, McpServerConfig], httpx2.Auth]
 """Gives the authorization of requests to a server, by its name and settings."""
@@ -76,10 +84,14 @@ class Connection:
         self._answers = answers
         self._login = login
         self._backoff = backoff or Backoff()
+        self._closed = False
+        self._begin()
+        _of_this_process.add(self)
+
+    def _begin(self) -> None:
         self._lock = Lock()
         self._thread: LoopThread | None = None
         self._owner: Future[None] | None = None
-        self._closed = False
         # Only the server's own loop touches what follows.
         self._client: Client | None = None
         self._listing = Listing({}, [])
@@ -90,6 +102,13 @@ class Connection:
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
         self._secrets: tuple[str, ...] = ()
+
+    def begin_anew(self) -> None:
+        """Forget, in a forked copy of this process, the connection that stays in the other one."""
+        if self._thread is not None:
+            _left_behind.append(self._thread)
+        self._answers.forget()
+        self._begin()
 
     def listed(self) -> "Future[Listing]":
         """Return the tools of the server, once it is connected.
@@ -124,10 +143,11 @@ class Connection:
         thread, owner = self._thread, self._owner
         if thread is None or owner is None:
             return
+        deadline = time.monotonic() + CLOSE_SECONDS
         if not thread.is_current():
-            with suppress(TimeoutError):
-                owner.exception(_CLOSE_SECONDS)
-        thread.close(_CLOSE_SECONDS)
+            with suppress(TimeoutError, CancelledError):
+                owner.exception(CLOSE_SECONDS)
+        thread.close(max(0.0, deadline - time.monotonic()))
         atexit.unregister(self.close)
 
     def _submit(self, coroutine: Coroutine[Any, Any, Any]) -> "Future[Any]":
@@ -330,3 +350,12 @@ class Connection:
 
 async def _left_to_us(name: str, result: Any) -> None:
     """Stand in for the SDK's check of structured content: `Promise` makes it, without its risk."""
+
+
+def _begin_anew() -> None:
+    for connection in list(_of_this_process):
+        connection.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
