@@ -58,6 +58,32 @@ TOOLS = [
     tool("big_schema", inputSchema={"type": "object", "title": "t" * 200_000}),
     tool("no_schema", inputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
 ]
+if mode == "titled":
+    TOOLS = [tool("echo", description="", title=sys.argv[2])]
+if mode == "grown":
+    TOOLS = [tool("echo"), tool("added", annotations={"readOnlyHint": True})]
+OUTPUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "pattern": (
+        {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
+        {"a": "a" * 40 + "!"},
+    ),
+    "fold": (
+        {
+            "type": "object",
+            "$defs": {
+                f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number + 1}"}] * 2}
+                for number in range(40)
+            }
+            | {"a40": {"type": "object"}},
+            "allOf": [{"$ref": "#/$defs/a0"}],
+        },
+        {},
+    ),
+    "unfit": ({"type": "object", "required": ["a"]}, {"b": 1}),
+}
+TOOLS += [tool(name, outputSchema=schema) for name, (schema, _) in OUTPUTS.items()]
+TOOLS += [tool("storm"), tool("sample_storm"), tool("leave")]
+STORM = 200
 cancelled = threading.Event()
 
 
@@ -128,33 +154,45 @@ def call(request: dict[str, Any]) -> None:
         answer(request, text("quiet"))
     elif name in ("sample", "ask"):
         threading.Thread(target=ask_back, args=(request, name)).start()
+    elif name in OUTPUTS:
+        answer(request, text("fine", structuredContent=OUTPUTS[name][1]))
+    elif name in ("storm", "sample_storm"):
+        asked = SAMPLE if name == "sample_storm" else ASK
+        for number in range(STORM):
+            send({"id": f"storm-{number}", **asked})
+        while len(replies) < STORM:
+            replied.wait(1)
+        answer(request, text(json.dumps([one.get("action", "denied") for one in replies])))
+    elif name == "leave":
+        send({"id": "back-2", **ASK})
+        answer(request, text("done"))
     else:
         answer(request, text(f"{name}: {said}"))
 
 
+ASK: dict[str, Any] = {
+    "method": "elicitation/create",
+    "params": {
+        "message": "Really?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"sure": {"type": "boolean"}},
+            "required": ["sure"],
+        },
+    },
+}
+SAMPLE: dict[str, Any] = {
+    "method": "sampling/createMessage",
+    "params": {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Say hi"}}],
+        "maxTokens": 10,
+    },
+}
+
+
 def ask_back(request: dict[str, Any], name: str) -> None:
-    asked = {
-        "sample": (
-            "sampling/createMessage",
-            {
-                "messages": [{"role": "user", "content": {"type": "text", "text": "Say hi"}}],
-                "maxTokens": 10,
-            },
-        ),
-        "ask": (
-            "elicitation/create",
-            {
-                "message": "Really?",
-                "requestedSchema": {
-                    "type": "object",
-                    "properties": {"sure": {"type": "boolean"}},
-                    "required": ["sure"],
-                },
-            },
-        ),
-    }[name]
     replied.clear()
-    send({"id": "back-1", "method": asked[0], "params": asked[1]})
+    send({"id": "back-1", **(SAMPLE if name == "sample" else ASK)})
     replied.wait(10)
     answer(request, text(json.dumps(replies[-1])))
 

@@ -256,7 +256,7 @@ def test_pins_are_kept_for_their_owner_only(open_pool: OpenPool, tmp_path: Path)
     open_pool(misbehaving()).tools(["bad__echo"])
 
     pins = tmp_path / "mcp" / "pins.json"
-    assert list(json.loads(pins.read_text())["bad"]) == ["echo"]
+    assert "echo" in json.loads(pins.read_text())["bad"]
     assert pins.stat().st_mode & 0o077 == 0
 
 

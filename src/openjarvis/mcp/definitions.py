@@ -22,6 +22,9 @@ from openjarvis.toolkit.check import Checker
 MAX_DESCRIPTION = 2_000
 MAX_SCHEMA = 50_000
 MAX_TOOLS = 1_000
+_UNTOLD = ("_meta", "icons")
+"""What is said beside a definition: no model is told it, and it may change."""
+
 _LONGEST_NAME = 64
 _DIGITS = 8
 
@@ -144,7 +147,7 @@ def _limited(text: str) -> str:
 
 
 def _digest(whole: dict[str, Any]) -> str:
-    told = {key: whole.get(key) for key in ("name", "description", "inputSchema", "annotations")}
+    told = {key: value for key, value in whole.items() if key not in _UNTOLD}
     return hashlib.sha256(dumps(_sorted(told)).encode(errors="replace")).hexdigest()
 
 
