@@ -87,7 +87,9 @@ def test_what_is_pinned_already_needs_no_writing(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["pins.json"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"srv": 5}', '{"srv": {"a": null}}', "not json", "[" * 100_000])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"srv": 5}', '{"srv": {"a": null}}', "not json", "[" * 100_000]
+)
 def test_pins_that_cannot_be_read_are_an_error_and_not_overwritten(
     tmp_path: Path, content: str
 ) -> None:

@@ -36,7 +36,8 @@ from openjarvis.execution.approval import (
     asked_async,
     is_async,
 )
-from openjarvis.mcp.errors import shown, told
+from openjarvis.mcp.errors import told
+from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext
 
@@ -85,7 +86,7 @@ class Answers:
         content = _agreed(dict(params.requested_schema))
         if content is None:
             return ElicitResult(action="decline")
-        arguments = {"message": shown(params.message, _LONGEST_SHOWN), "answer": content}
+        arguments = {"message": masked(params.message, _LONGEST_SHOWN), "answer": content}
 
         async def answer(call: ToolContext) -> ElicitResult | Denied:
             refusal = await self._refusal(call, "elicitation", arguments)
@@ -104,7 +105,7 @@ class Answers:
         told_messages = [{"role": one.role.value, "content": one.text} for one in messages]
         limit = min(params.max_tokens, MAX_SAMPLED_TOKENS)
         arguments = {
-            "messages": shown(dumps(told_messages), _LONGEST_SHOWN),
+            "messages": masked(dumps(told_messages), _LONGEST_SHOWN),
             "max_tokens": limit,
         }
 
@@ -215,6 +216,8 @@ def _agreed(schema: dict[str, Any]) -> dict[str, Any] | None:
     """Return the form filled in for a user who says yes; None where a yes is not enough."""
     content: dict[str, Any] = {}
     for name, field in (schema.get("properties") or {}).items():
+        if not isinstance(field, dict):
+            return None
         if "default" in field:
             content[name] = field["default"]
         elif field.get("type") == "boolean":

@@ -31,10 +31,11 @@ from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
 from openjarvis.mcp.answers import Answers
 from openjarvis.mcp.definitions import MAX_TOOLS, Definition, Listing, listing
-from openjarvis.mcp.errors import ServerUnavailable, shown, told
+from openjarvis.mcp.errors import ServerUnavailable, told
 from openjarvis.mcp.loop_thread import CLOSED, LoopThread
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.transport import StderrTail, open_transport, watched
+from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.context import ToolContext
 
 _log = logging.getLogger("openjarvis.mcp")
@@ -101,7 +102,6 @@ class Connection:
         self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
-        self._secrets: tuple[str, ...] = ()
 
     def begin_anew(self) -> None:
         """Forget, in a forked copy of this process, the connection that stays in the other one."""
@@ -184,13 +184,12 @@ class Connection:
             reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = self._fault or told(error, self._secrets)
-        last = self._stderr.last_line(self._secrets)
+            reason = self._fault or told(error)
+        last = self._stderr.last_line()
         return f"{reason} ({last})" if last else reason
 
     async def _serve(self) -> None:
         settings = self.server.expanded()
-        self._secrets = self.server.secrets()
         self._ended.clear()
         self._fault = ""
         auth = self._login(self.server.name, settings) if settings.oauth else None
@@ -299,7 +298,7 @@ class Connection:
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
             count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-            context.progress(shown(message, 500) if message else count)
+            context.progress(masked(message, 500) if message else count)
 
         with self._answers.during(context):
             try:
@@ -309,11 +308,11 @@ class Connection:
             except MCPError as error:
                 raise self._failure(error) from error
             except Exception as error:
-                raise self._broken(told(error, self._secrets)) from error
+                raise self._broken(told(error)) from error
         if definition.promise is not None and not answer.is_error:
             fault = definition.promise.fault(answer)
             if fault:
-                raise self._broken(shown(fault, 300))
+                raise self._broken(masked(fault))
         return answer
 
     def _refuse_changed(self, definition: Definition) -> None:
@@ -345,7 +344,7 @@ class Connection:
                 f"the MCP server {name!r} was lost during the call, which may or may not have "
                 f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error, self._secrets)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
 
 
 async def _left_to_us(name: str, result: Any) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.strict_json import dumps
-from openjarvis.mcp.errors import shown
 from openjarvis.mcp.promise import Promise
 from openjarvis.mcp.servers import SEPARATOR
+from openjarvis.safety.concealment import masked
 from openjarvis.safety.terminal import plain
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.check import Checker
@@ -59,7 +59,7 @@ def listing(server: str, settings: McpServerConfig, tools: Iterable[Any]) -> Lis
         try:
             definition = _definition(server, settings, tool)
         except ToolDefinitionError as error:
-            problems.append(shown(str(error), 300))
+            problems.append(masked(str(error), 300))
             continue
         name = definition.spec.name
         if name in found:

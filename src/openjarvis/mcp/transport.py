@@ -1,7 +1,7 @@
 """The three ways to a server: a process over stdio, streamable HTTP, SSE; and seeing it end."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TextIO
@@ -14,10 +14,10 @@ from mcp.client.streamable_http import streamable_http_client
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
 from openjarvis.mcp.content import MAX_MESSAGE
-from openjarvis.mcp.errors import shown
 from openjarvis.mcp.guarded_web import guarded_client
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.stdio import server_process
+from openjarvis.safety.concealment import masked
 
 Streams = tuple[Any, Any]
 _TAIL = 2_000
@@ -39,12 +39,12 @@ class StderrTail:
         with os.fdopen(writing, "w", encoding="utf-8") as sink:
             yield sink
 
-    def last_line(self, secrets: Iterable[str] = ()) -> str:
+    def last_line(self) -> str:
         """Return the last line, safe to show; only after `file` has ended."""
         if self._drained is not None:
             self._drained.wait(0.2)
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return shown(lines[-1], 200, secrets) if lines else ""
+        return masked(lines[-1], 200) if lines else ""
 
     def _drain(self, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
