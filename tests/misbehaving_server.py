@@ -82,7 +82,7 @@ OUTPUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "unfit": ({"type": "object", "required": ["a"]}, {"b": 1}),
 }
 TOOLS += [tool(name, outputSchema=schema) for name, (schema, _) in OUTPUTS.items()]
-TOOLS += [tool("storm"), tool("sample_storm"), tool("leave")]
+TOOLS += [tool("storm"), tool("sample_storm"), tool("leave"), tool("sample_long")]
 STORM = 200
 cancelled = threading.Event()
 
@@ -152,7 +152,7 @@ def call(request: dict[str, Any]) -> None:
     elif name == "noise":
         sys.stderr.write("noise " * 100_000)
         answer(request, text("quiet"))
-    elif name in ("sample", "ask"):
+    elif name in ("sample", "ask", "sample_long"):
         threading.Thread(target=ask_back, args=(request, name)).start()
     elif name in OUTPUTS:
         answer(request, text("fine", structuredContent=OUTPUTS[name][1]))
@@ -192,7 +192,9 @@ SAMPLE: dict[str, Any] = {
 
 def ask_back(request: dict[str, Any], name: str) -> None:
     replied.clear()
-    send({"id": "back-1", **(SAMPLE if name == "sample" else ASK)})
+    if name == "sample_long":
+        SAMPLE["params"]["messages"][0]["content"]["text"] = "nice " * 2_000 + "HIDDEN"
+    send({"id": "back-1", **(ASK if name == "ask" else SAMPLE)})
     replied.wait(10)
     answer(request, text(json.dumps(replies[-1])))
 

@@ -157,6 +157,18 @@ def test_a_call_asks_a_bounded_number_of_questions_one_at_a_time(
     assert len(engine.requests) == (MAX_QUESTIONS if tool == "sample_storm" else 0)
 
 
+def test_an_approver_sees_all_of_what_is_sampled(open_pool: OpenPool) -> None:
+    engine = ScriptedEngine([says("hi")])
+    pool = open_pool(misbehaving(sampling=True), engine=engine, model="scripted")
+    seen: list[ToolCallRequest] = []
+
+    run(pool, "bad__sample_long", approve=lambda request: seen.append(request) or True)
+
+    shown = seen[-1].arguments["messages"]
+    assert [one["content"] for one in shown] == [one.text for one in engine.requests[0].messages]
+    assert shown[0]["content"].endswith("HIDDEN")
+
+
 def test_a_question_is_withdrawn_when_its_call_has_ended(open_pool: OpenPool) -> None:
     pool = open_pool(misbehaving(elicitation=True, confirm=False))
     begun, ended = threading.Event(), threading.Event()

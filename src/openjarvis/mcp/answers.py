@@ -37,7 +37,6 @@ from openjarvis.execution.approval import (
     is_async,
 )
 from openjarvis.mcp.errors import told
-from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext
 
@@ -45,7 +44,7 @@ MAX_QUESTIONS = 10
 """How often a server may ask during one call, for a decision and a completion together."""
 
 MAX_SAMPLED_TOKENS = 4_096
-_LONGEST_SHOWN = 2_000
+MAX_SAMPLED_CHARACTERS = 100_000
 _TOO_MANY = Denied(f"more than {MAX_QUESTIONS} questions in one call", code="TOO_MANY_QUESTIONS")
 _WITHDRAWN = Denied("the call that asked has ended", code="CALL_ENDED")
 _asking: "ContextVar[tuple[Answers, _UnderWay] | None]" = ContextVar("asking", default=None)
@@ -86,7 +85,7 @@ class Answers:
         content = _agreed(dict(params.requested_schema))
         if content is None:
             return ElicitResult(action="decline")
-        arguments = {"message": masked(params.message, _LONGEST_SHOWN), "answer": content}
+        arguments = {"message": params.message, "answer": content}
 
         async def answer(call: ToolContext) -> ElicitResult | Denied:
             refusal = await self._refusal(call, "elicitation", arguments)
@@ -102,10 +101,11 @@ class Answers:
         messages = _messages(params)
         if messages is None:
             return _refused("Only text can be sampled here.")
-        told_messages = [{"role": one.role.value, "content": one.text} for one in messages]
+        if sum(len(one.text) for one in messages) > MAX_SAMPLED_CHARACTERS:
+            return _refused(f"At most {MAX_SAMPLED_CHARACTERS:,} characters can be sampled from.")
         limit = min(params.max_tokens, MAX_SAMPLED_TOKENS)
         arguments = {
-            "messages": masked(dumps(told_messages), _LONGEST_SHOWN),
+            "messages": [{"role": one.role.value, "content": one.text} for one in messages],
             "max_tokens": limit,
         }
 
