@@ -215,3 +215,52 @@ def test_a_forked_child_connects_anew(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["echo: before", "echo: child", "7", "echo: parent"]
     assert "Traceback" not in done.stderr
     assert time.monotonic() - began < 20
+
+
+def test_a_tool_offered_while_its_server_was_away_is_checked_as_any_other_once_it_is_back(
+    open_pool: OpenPool, tmp_path: Path
+) -> None:
+    pool = open_pool(misbehaving("bad", "crash-once", str(tmp_path / "state")))
+    executor = ToolExecutor(pool.tools(["bad__echo"]))
+    description = executor.available_tools()[0].description
+
+    def said(arguments: str) -> str:
+        call = ToolCall("1", "bad__echo", arguments)
+        return executor.perform(call, Run(approve=ALLOW)).result.content
+
+    assert eventually(lambda: said('{"text": "hi"}') == "echo: hi")
+    assert "unknown argument 'zzz'" in said('{"text": "hi", "zzz": [1]}')
+    (tmp_path / "mcp" / "pins.json").write_text(json.dumps({"bad": {"echo": "another digest"}}))
+    assert "must accept it" in said('{"text": "hi"}')
+    assert description == "Not available now: the MCP server 'bad' is away."
+
+
+def test_closing_while_a_server_is_being_connected_ends_at_once(open_pool: OpenPool) -> None:
+    pool = open_pool(misbehaving("bad", "silent", connect_timeout_seconds=60))
+    reasons: list[str] = []
+    asker = threading.Thread(target=lambda: reasons.append(pool.statuses()[0].reason))
+    asker.start()
+    assert eventually(lambda: pool._connections["bad"]._connecting is not None)
+    began = time.monotonic()
+
+    pool.close()
+    asker.join(15)
+
+    assert time.monotonic() - began < 8
+    assert reasons == ["the MCP server 'bad': the connection was closed"]
+
+
+def test_the_listing_of_a_server_is_a_line_for_each_tool_by_a_plain_name(
+    open_pool: OpenPool,
+) -> None:
+    executor = ToolExecutor([AnyServerTool(open_pool(misbehaving()))])
+
+    def said(**arguments: object) -> str:
+        call = ToolCall("1", "mcp_adapter", json.dumps({"server": "bad", **arguments}))
+        return executor.perform(call, Run(approve=ALLOW)).result.content
+
+    forged = [line for line in said().splitlines() if "IGNORE" in line]
+    name = forged[0].partition(":")[0]
+    assert len(forged) == 1
+    assert all(len(line.partition(":")[0]) <= 64 for line in said().splitlines())
+    assert "IGNORE" in said(tool=name, arguments={"text": "hi"})

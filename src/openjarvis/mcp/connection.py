@@ -39,7 +39,8 @@ from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.context import ToolContext
 
 _log = logging.getLogger("openjarvis.mcp")
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # its tracebacks are for who asks
+for _name in ("mcp", "client"):  # the SDK's; its tracebacks are for who asks
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 MAX_PAGES = 100
 CLOSE_SECONDS = 10.0
@@ -95,6 +96,7 @@ class Connection:
         self._owner: Future[None] | None = None
         # Only the server's own loop touches what follows.
         self._client: Client | None = None
+        self._connecting: anyio.CancelScope | None = None
         self._listing = Listing({}, [])
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
@@ -169,6 +171,8 @@ class Connection:
         while not self._closing.is_set():
             began = time.monotonic()
             reason = await self._reason_of_end()
+            if self._closing.is_set():
+                break
             if time.monotonic() - began > self._backoff.steady:
                 delay = self._backoff.first
             self._settle(None, reason)
@@ -196,10 +200,12 @@ class Connection:
         transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
+            self._connecting = scope
             async with self._made(watched(transport, self._end), settings) as client:
                 client.session.validate_tool_result = _left_to_us  # type: ignore[method-assign]
                 await self._list(client, settings)
                 scope.deadline = math.inf
+                self._connecting = None
                 self._settle(client, "")
                 await self._until_ended(client, settings)
         if scope.cancelled_caught:
@@ -276,6 +282,8 @@ class Connection:
     async def _shut(self) -> None:
         self._closing.set()
         self._ended.set()
+        if self._connecting is not None:
+            self._connecting.cancel()
 
     # In the server's loop: callers.
 
@@ -316,8 +324,6 @@ class Connection:
         return answer
 
     def _refuse_changed(self, definition: Definition) -> None:
-        if not definition.digest:
-            return  # made while the server was away: there is nothing to compare with
         present = self._listing.tools.get(definition.spec.name)
         if present is None:
             raise ToolError(

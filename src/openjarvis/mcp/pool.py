@@ -92,19 +92,20 @@ class ServerPool:
         """
         wanted = [(name, *_split(name)) for name in names]
         asked = {server: self._ask(server) for _, server, _ in wanted}
-        found: dict[str, Definition] = {}
+        found: dict[str, MCPToolAdapter] = {}
         for name, server, tool in wanted:
             try:
                 listing = asked[server].listing()
             except ServerUnavailable as error:
                 _log.warning("The tools of the MCP server %s are not there: %s", server, error)
                 if tool != ALL:
-                    found[name] = _stand_in(server, tool, error)
+                    found[name] = _StandIn(self, server, tool)
                 continue
             self._warn_of(listing.problems)
             self._pins.pin_first(server, listing.tools.values())
-            found |= listing.tools if tool == ALL else {name: _one(listing, name)}
-        return [self._offered(one) for one in found.values()]
+            chosen = listing.tools if tool == ALL else {name: _one(listing, name)}
+            found |= {one: self._offered(definition) for one, definition in chosen.items()}
+        return list(found.values())
 
     def statuses(self) -> list[ServerStatus]:
         """Return how each server stands, all asked at the same time; nothing is pinned."""
@@ -132,8 +133,8 @@ class ServerPool:
         """
         listing: Listing = await asyncio.wrap_future(self._reached(server).listed())
         lines = [
-            f"{one.remote_name}: {one.spec.description.partition(chr(10))[0]}"
-            for one in listing.tools.values()
+            f"{_split(name)[1]}: {one.spec.description.partition(chr(10))[0]}"
+            for name, one in listing.tools.items()
         ]
         return "\n".join(lines) or f"The server {server!r} has no tools."
 
@@ -187,7 +188,7 @@ class ServerPool:
 
     def _offered(self, one: Definition) -> MCPToolAdapter:
         connection = self._connections[one.server]
-        standing = self._pins.standing(one) if one.digest else Pinned.SAME
+        standing = self._pins.standing(one)
         if standing is not Pinned.SAME:
             _log.warning(
                 "The definition of %s of the MCP server %s %s: each call asks until "
@@ -257,6 +258,26 @@ class _PooledTool(MCPToolAdapter):
         return self._connection.call(self._definition, arguments, context)
 
 
+class _StandIn(MCPToolAdapter):
+    """Stands for a tool whose server is away; once that is back, it is called as it is then."""
+
+    def __init__(self, pool: ServerPool, server: str, tool: str) -> None:
+        spec = ToolSpec(
+            local_name(server, tool),
+            f"Not available now: the MCP server {server!r} is away.",
+            {"type": "object"},
+            category="integration",
+            requires_confirmation=True,
+            metadata={"mcp_server": server, "mcp_tool": tool},
+        )
+        super().__init__(pool, spec, tool)
+        self._pool = pool
+
+    async def _run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        server = self._spec.metadata["mcp_server"]
+        return await self._pool.call(server, self._remote_name, arguments, context)
+
+
 def _split(name: str) -> tuple[str, str]:
     server, _, tool = name.partition(SEPARATOR)
     return server, tool
@@ -268,20 +289,6 @@ def _one(listing: Listing, name: str) -> Definition:
         known = list(listing.tools) or ["none"]
         raise ToolDefinitionError(unknown_name("tool", name, known))
     return found
-
-
-def _stand_in(server: str, tool: str, error: ServerUnavailable) -> Definition:
-    """Return what stands for a tool whose server is away: it can be called once that is back."""
-    name = local_name(server, tool)
-    spec = ToolSpec(
-        name,
-        f"Not available now: {error.reason}",
-        {"type": "object"},
-        category="integration",
-        requires_confirmation=True,
-        metadata={"mcp_server": server, "mcp_tool": tool},
-    )
-    return Definition(server, tool, spec, "")
 
 
 def _unaccepted(definition: Definition) -> Definition:
