@@ -24,7 +24,7 @@ def tool(name: str, description: str = "What it says.", **more: Any) -> dict[str
     return {"name": name, "description": description, "inputSchema": schema, **more}
 
 
-TOOLS = [
+TOOLS: list[Any] = [
     tool("echo", annotations={"readOnlyHint": True}),
     tool("huge"),
     tool(
@@ -57,6 +57,9 @@ TOOLS = [
     tool("long", "d" * 100_000),
     tool("hidden", "Read me\u202e\x1b[31m\U000e0041."),
     tool("big_schema", inputSchema={"type": "object", "title": "t" * 200_000}),
+    {"name": "ref", "inputSchema": {"$ref": "#/$defs/a"}},
+    {"name": "five", "description": 5, "inputSchema": {"type": "object"}},
+    "not a tool",
     tool("no_schema", inputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
 ]
 if mode == "titled":
@@ -107,6 +110,10 @@ def write_forever() -> None:
 
 
 def listed(cursor: str | None) -> dict[str, Any]:
+    if mode == "crowd":
+        return {
+            "tools": [tool("echo"), *({"name": f"t{n}", "inputSchema": {}} for n in range(5_000))]
+        }
     if mode == "endless-pages":
         return {"tools": [tool("echo")], "nextCursor": str(int(cursor or 0) + 1)}
     start = int(cursor or 0)
@@ -209,6 +216,12 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "endless":
         write_forever()
+    if mode == "deep":
+        for line in sys.stdin:
+            identity = json.loads(line).get("id")
+            deep = "[" * 1_000 + "]" * 1_000
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {identity}, "result": {deep}}}\n')
+            sys.stdout.flush()
     if mode == "silent":
         time.sleep(60)
     if mode == "blab":

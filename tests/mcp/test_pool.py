@@ -37,6 +37,9 @@ def test_every_page_of_tools_is_read_and_each_has_a_name_models_take(open_pool: 
     assert any("two tools are named bad__twice" in problem for problem in status.problems)
     assert any("big_schema" in problem and "at most" in problem for problem in status.problems)
     assert any("no_schema" in problem for problem in status.problems)
+    assert "bad: ref: inputSchema.type: Field required" in status.problems
+    assert "bad: five: description: Input should be a valid string" in status.problems
+    assert any(problem.startswith("bad: a tool: ") for problem in status.problems)
 
 
 def test_descriptions_are_limited_and_hidden_characters_shown(open_pool: OpenPool) -> None:
@@ -169,6 +172,21 @@ def test_a_silent_server_is_given_up_and_its_tools_say_so(open_pool: OpenPool) -
     result = run(pool, "bad__echo")
 
     assert result.content == "unavailable: the MCP server 'bad': no answer within 0.3 s"
+
+
+def test_a_server_that_answers_what_is_no_message_is_told_from_one_that_is_silent(
+    open_pool: OpenPool,
+) -> None:
+    reason = open_pool(misbehaving("bad", "deep", connect_timeout_seconds=0.5)).statuses()[0].reason
+
+    assert reason == "the MCP server 'bad': no answer within 0.5 s, only what is no message"
+
+
+def test_a_crowd_of_tools_is_read_to_the_limit(open_pool: OpenPool) -> None:
+    status = open_pool(misbehaving("bad", "crowd")).statuses()[0]
+
+    assert [one.spec.name for one, _ in status.tools] == ["bad__echo"]
+    assert status.problems[-1] == "bad: and 950 more"
 
 
 def test_why_a_server_ended_is_told_without_its_secrets(open_pool: OpenPool) -> None:

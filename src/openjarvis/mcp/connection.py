@@ -98,6 +98,8 @@ class Connection:
         self._client: Client | None = None
         self._connecting: anyio.CancelScope | None = None
         self._listing = Listing({}, [])
+        self._left_out: list[str] = []
+        self._sent_nonsense = False
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._ended = asyncio.Event()
@@ -196,12 +198,14 @@ class Connection:
         settings = self.server.expanded()
         self._ended.clear()
         self._fault = ""
+        self._sent_nonsense = False
         auth = self._login(self.server.name, settings) if settings.oauth else None
         transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
             self._connecting = scope
-            async with self._made(watched(transport, self._end), settings) as client:
+            streams = watched(transport, self._end, self._left_out.extend)
+            async with self._made(streams, settings) as client:
                 client.session.validate_tool_result = _left_to_us  # type: ignore[method-assign]
                 await self._list(client, settings)
                 scope.deadline = math.inf
@@ -209,7 +213,8 @@ class Connection:
                 self._settle(client, "")
                 await self._until_ended(client, settings)
         if scope.cancelled_caught:
-            raise TimeoutError(f"no answer within {settings.connect_timeout_seconds:g} s")
+            but = ", only what is no message" if self._sent_nonsense else ""
+            raise TimeoutError(f"no answer within {settings.connect_timeout_seconds:g} s{but}")
 
     def _made(self, transport: Any, settings: McpServerConfig) -> Client:
         return Client(
@@ -252,10 +257,12 @@ class Connection:
         if isinstance(message, ToolListChangedNotification):
             self._changed.set()
         elif isinstance(message, Exception):
+            self._sent_nonsense = True
             _log.debug("The MCP server %s sent what is no message", self.server.name)
 
     async def _list(self, client: Client, settings: McpServerConfig) -> None:
         """Read every page of the server's tools."""
+        self._left_out.clear()
         tools: list[Any] = []
         cursor: str | None = None
         seen: set[str | None] = set()
@@ -266,7 +273,7 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
                 break
-        self._listing = listing(self.server.name, settings, tools)
+        self._listing = listing(self.server.name, settings, tools, broken=self._left_out)
 
     def _end(self, fault: str) -> None:
         self._fault = fault

@@ -22,6 +22,7 @@ from openjarvis.toolkit.check import Checker
 MAX_DESCRIPTION = 2_000
 MAX_SCHEMA = 50_000
 MAX_TOOLS = 1_000
+MAX_PROBLEMS = 50
 _UNTOLD = ("_meta", "icons")
 """What is said beside a definition: no model is told it, and it may change."""
 
@@ -48,10 +49,12 @@ class Listing:
     problems: list[str]
 
 
-def listing(server: str, settings: McpServerConfig, tools: Iterable[Any]) -> Listing:
-    """Return the SDK's `tools` of a server as definitions."""
+def listing(
+    server: str, settings: McpServerConfig, tools: Iterable[Any], broken: Iterable[str] = ()
+) -> Listing:
+    """Return the SDK's `tools` of a server as definitions; `broken` says what is no tool."""
     found: dict[str, Definition] = {}
-    problems: list[str] = []
+    problems = [f"{server}: {problem}" for problem in broken]
     for number, tool in enumerate(tools):
         if number == MAX_TOOLS:
             problems.append(f"{server}: more than {MAX_TOOLS} tools; the rest is left out")
@@ -66,6 +69,9 @@ def listing(server: str, settings: McpServerConfig, tools: Iterable[Any]) -> Lis
             problems.append(f"{server}: two tools are named {name}; the second is left out")
         else:
             found[name] = definition
+    if len(problems) > MAX_PROBLEMS:
+        rest = len(problems) - MAX_PROBLEMS
+        problems = [*problems[:MAX_PROBLEMS], f"{server}: and {rest:,} more"]
     return Listing(found, problems)
 
 

@@ -10,11 +10,13 @@ import httpx2
 from anyio import EndOfStream
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
 from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.guarded_web import guarded_client
+from openjarvis.mcp.page import take_out_broken
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.stdio import server_process
 from openjarvis.safety.concealment import masked
@@ -84,29 +86,43 @@ async def open_transport(
 
 @asynccontextmanager
 async def watched(
-    transport: AbstractAsyncContextManager[Streams], on_end: Callable[[str], None]
+    transport: AbstractAsyncContextManager[Streams],
+    on_end: Callable[[str], None],
+    on_broken: Callable[[list[str]], None],
 ) -> AsyncIterator[Streams]:
-    """Yield the streams of `transport`; `on_end` is told why when the server's side has ended."""
+    """Yield the streams of `transport`; `on_end` is told why when the server's side has ended.
+
+    `on_broken` is told of tools that are none, which are taken out of what is read.
+    """
     async with transport as (reading, writing):
-        yield _WatchedStream(reading, on_end), writing
+        yield _WatchedStream(reading, on_end, on_broken), writing
 
 
 class _WatchedStream:
     """A read stream that tells when it ends; all else is passed on."""
 
-    def __init__(self, inner: Any, on_end: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        on_end: Callable[[str], None],
+        on_broken: Callable[[list[str]], None],
+    ) -> None:
         self._inner = inner
         self._on_end = on_end
+        self._on_broken = on_broken
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     async def receive(self) -> Any:
         try:
-            return await self._inner.receive()
+            received = await self._inner.receive()
         except EndOfStream as end:
             self._on_end(str(end))
             raise
+        if isinstance(received, SessionMessage):
+            self._on_broken(take_out_broken(received.message))
+        return received
 
     def __aiter__(self) -> "_WatchedStream":
         return self
