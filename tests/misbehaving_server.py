@@ -27,13 +27,6 @@ def tool(name: str, description: str = "What it says.", **more: Any) -> dict[str
 TOOLS: list[Any] = [
     tool("echo", annotations={"readOnlyHint": True}),
     tool("huge"),
-    tool(
-        "backtrack",
-        outputSchema={
-            "type": "object",
-            "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}},
-        },
-    ),
     tool("promise", outputSchema={"type": "object", "properties": {"a": {"type": "integer"}}}),
     tool("unkept", outputSchema={"type": "object"}),
     tool("no_promise", outputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
@@ -66,24 +59,23 @@ if mode == "titled":
     TOOLS = [tool("echo", description="", title=sys.argv[2])]
 if mode == "grown":
     TOOLS = [tool("echo"), tool("added", annotations={"readOnlyHint": True})]
+HALVES = {f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number + 1}"}] * 2} for number in range(12)}
 OUTPUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "pattern": (
-        {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}},
-        {"a": "a" * 40 + "!"},
+    "backtrack": (
+        {
+            "type": "object",
+            "properties": {"a": {"items": {"not": {"pattern": r"^(a|aa)+(?!x)\1b$"}}}},
+        },
+        {"a": ["a" * 24] * 5_000},
     ),
     "fold": (
         {
             "type": "object",
-            "$defs": {
-                f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number + 1}"}] * 2}
-                for number in range(40)
-            }
-            | {"a40": {"type": "object"}},
+            "$defs": HALVES | {"a12": {"properties": {"a": {"uniqueItems": True}}}},
             "allOf": [{"$ref": "#/$defs/a0"}],
         },
-        {},
+        {"a": list(range(100_000))},
     ),
-    "unfit": ({"type": "object", "required": ["a"]}, {"b": 1}),
 }
 TOOLS += [tool(name, outputSchema=schema) for name, (schema, _) in OUTPUTS.items()]
 TOOLS += [tool("storm"), tool("sample_storm"), tool("leave"), tool("sample_long")]
@@ -134,8 +126,6 @@ def call(request: dict[str, Any]) -> None:
     elif name == "stubborn":
         child = subprocess.Popen(["sleep", "600"])
         answer(request, text(f"{os.getpid()} {child.pid}"))
-    elif name == "backtrack":
-        answer(request, text("slow", structuredContent={"a": "a" * 100 + "!"}))
     elif name == "promise":
         answer(request, text("broken", structuredContent=json.loads(said or '{"a": "one"}')))
     elif name == "garbage":

@@ -37,9 +37,9 @@ pool.close()
 """
 
 
-@pytest.mark.parametrize("tool", ["pattern", "fold", "unfit"])
-def test_an_output_schema_is_never_run(tool: str, tmp_path: Path) -> None:
-    # In a process of its own: one whose schema is run cannot be stopped in any other way.
+@pytest.mark.parametrize("tool", ["backtrack", "fold"])
+def test_an_output_schema_that_takes_for_ever_holds_nobody_up(tool: str, tmp_path: Path) -> None:
+    # In a process of its own, which could not be stopped in any other way.
     done = subprocess.run(
         [
             sys.executable,
@@ -61,7 +61,6 @@ def test_a_server_whose_thread_is_taken_stops_only_its_own_tools(
     open_pool: OpenPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openjarvis.mcp.pool.PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr("openjarvis.mcp.connection.CLOSE_SECONDS", 0.1)
     pool = open_pool(misbehaving(connect_timeout_seconds=5), misbehaving("other"))
     pool.statuses()
     let_go = threading.Event()
@@ -71,16 +70,12 @@ def test_a_server_whose_thread_is_taken_stops_only_its_own_tools(
     connection._thread._loop.call_soon_threadsafe(let_go.wait)
 
     reasons = [status.reason for status in pool.statuses()]
-    began = time.monotonic()
     tools = pool.tools(["bad__echo", "other__echo"])
     other = ToolExecutor(tools).execute(ToolCall("1", "other__echo", '{"text": "hi"}'))
-    pool.close()
-    took = time.monotonic() - began
     let_go.set()
 
     assert reasons == ["the MCP server 'bad' does not answer", ""]
     assert other.content == "echo: hi"
-    assert took < 5
 
 
 def test_a_title_that_stands_for_the_description_is_pinned_with_it(
