@@ -164,12 +164,26 @@ def test_an_approver_sees_all_of_what_is_sampled(open_pool: OpenPool) -> None:
     assert shown[0]["content"].endswith("HIDDEN")
 
 
+@pytest.mark.parametrize("tool", ["ask", "sample"])
+def test_a_rule_for_the_tools_of_a_server_does_not_answer_its_questions(
+    open_pool: OpenPool, tool: str
+) -> None:
+    engine = ScriptedEngine([])
+    pool = open_pool(misbehaving(elicitation=True, sampling=True), engine=engine, model="scripted")
+
+    result = run(pool, f"bad__{tool}", approve=policy(allow=["bad__*"]))
+
+    assert result.success
+    assert "decline" in result.content or "Denied" in result.content
+    assert engine.requests == []
+
+
 def test_a_question_is_withdrawn_when_its_call_has_ended(open_pool: OpenPool) -> None:
     pool = open_pool(misbehaving(elicitation=True, confirm=False))
     begun, ended = threading.Event(), threading.Event()
 
     async def approve(request: ToolCallRequest) -> bool:
-        if request.name != "bad__elicitation":
+        if request.name != "mcp:bad:elicitation":
             return True
         begun.set()
         try:

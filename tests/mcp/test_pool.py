@@ -279,7 +279,7 @@ def test_elicitation_is_decided_by_the_approver_of_the_call(open_pool: OpenPool)
 
     accepted = json.loads(run(pool, "bad__ask", approve=approve).content)
 
-    assert asked == ["bad__ask", "bad__elicitation"]
+    assert asked == ["bad__ask", "mcp:bad:elicitation"]
     assert accepted == {"action": "accept", "content": {"sure": True}}
     denied = run(pool, "bad__ask", approve=lambda request: request.name == "bad__ask")
     assert json.loads(denied.content) == {"action": "decline"}

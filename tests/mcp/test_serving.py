@@ -192,6 +192,7 @@ def test_over_http_the_token_is_asked_for(tmp_path: Path) -> None:
         (["--http", "0.0.0.0:0"], {}, "set a token in $OPENJARVIS_MCP_TOKEN"),
         (["--http", "127.0.0.1:0"], {"OPENJARVIS_MCP_TOKEN": "short"}, "at least 16 characters"),
         (["--http", "nonsense"], {}, "no HOST:PORT"),
+        (["--http", "127.0.0.1:²"], {}, "no HOST:PORT"),
         (["--tools", "calculater"], {}, "Did you mean 'calculator'"),
     ],
 )

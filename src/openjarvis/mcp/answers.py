@@ -161,7 +161,8 @@ class Answers:
         approver: Approver | None = context.approve
         if approver is None:
             return NOBODY_TO_ASK
-        name = f"{self._server}__{kind}"
+        # No name of a tool, nor one that `allow=["SERVER__*"]` lets through.
+        name = f"mcp:{self._server}:{kind}"
         spec = ToolSpec(
             name,
             f"The MCP server {self._server} asks during a call.",

@@ -159,8 +159,8 @@ def _fault(server: Server) -> str:
 
 def _in_file(path: Path) -> list[Server]:
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        content = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: the MCP servers cannot be read: {error}") from error
     entries = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(entries, dict):
@@ -168,8 +168,15 @@ def _in_file(path: Path) -> list[Server]:
     return [
         Server(name, str(path), _settings(entry, f"{path}: mcpServers.{name}"))
         for name, entry in entries.items()
-        if not (isinstance(entry, dict) and entry.get("disabled") is True)
+        if not _is_disabled(entry, f"{path}: mcpServers.{name}")
     ]
+
+
+def _is_disabled(entry: Any, where: str) -> bool:
+    disabled = entry.get("disabled", False) if isinstance(entry, dict) else False
+    if not isinstance(disabled, bool):
+        raise ConfigError(f"{where}.disabled: expected true or false.")
+    return disabled
 
 
 def _settings(entry: Any, where: str) -> McpServerConfig:

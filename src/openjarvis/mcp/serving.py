@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from io import TextIOWrapper
@@ -47,7 +48,7 @@ def listening_socket(address: str, token: str) -> socket.socket:
     """
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
-    if not host or not port.isdigit() or int(port) > 65_535:
+    if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise ConfigError(f"{address!r} is no HOST:PORT, e.g. 127.0.0.1:8765.")
     if token and len(token) < SHORTEST_TOKEN:
         raise ConfigError(f"The token must have at least {SHORTEST_TOKEN} characters.")
