@@ -37,3 +37,11 @@ def test_logs_are_masked_with_their_tracebacks(name: str, caplog: pytest.LogCapt
     assert "Failed with [secret]" in caplog.text
     assert "ValueError: it is [secret]" in caplog.text
     assert "concealed" not in caplog.text
+
+
+def test_a_record_that_cannot_be_told_is_left_to_its_handlers() -> None:
+    logger = logging.getLogger("mcp.client.sse")
+    conceal(["concealed-in-logs"])
+    record = logging.LogRecord("mcp", logging.INFO, __file__, 1, "%d", ("no number",), None)
+
+    assert logger.filter(record)

@@ -4,8 +4,9 @@
 """
 
 import logging
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from threading import Lock
 from urllib.parse import quote, unquote
 
@@ -18,17 +19,18 @@ SHORTEST = 6
 _LONGEST_READ = 100_000
 _LOGGERS = re.compile(r"(openjarvis|apprise|urllib3|httpx2|httpcore2|mcp|client|asyncio)(\.|$)")
 _formatter = logging.Formatter()
-_known: set[str] = set()
+_known: tuple[str, ...] = ()
+"""Longer ones first. Replaced as a whole, so that reading needs no lock."""
+
 _lock = Lock()
 
 
 def conceal(values: Iterable[str]) -> None:
     """Mask these values from now on, in `masked` and in the logs of ours and of those that send."""
+    global _known
     with _lock:
-        for value in values:
-            if value:
-                _known.update((value, quote(value), quote(value, safe=""), unquote(value)))
-                _known.update(repr(one)[1:-1] for one in (value, unquote(value)))
+        found = {one for value in values if value for one in _spellings(value)}
+        _known = tuple(sorted(found.union(_known), key=len, reverse=True))
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if (
             _LOGGERS.match(name)
@@ -45,16 +47,23 @@ def masked(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else line[:limit] + "…"
 
 
+def _spellings(value: str) -> Iterator[str]:
+    for one in (value, unquote(value)):
+        yield from (one, repr(one)[1:-1])
+    yield from (quote(value), quote(value, safe=""))
+
+
 def _without_known(text: str) -> str:
-    with _lock:
-        known = sorted(_known, key=len, reverse=True)
-    for value in known:
+    for value in _known:
         text = text.replace(value, MASK)
     return text
 
 
 def _mask_record(record: logging.LogRecord) -> bool:
-    message = record.getMessage()
+    try:
+        message = record.getMessage()
+    except Exception:  # noqa: BLE001 - a record of anybody's that cannot be told: no handler tells it
+        return True
     clean = _without_known(message)
     if clean != message:
         record.msg, record.args = clean, ()
@@ -65,3 +74,13 @@ def _mask_record(record: logging.LogRecord) -> bool:
             record.exc_text = clean
             record.exc_info = None  # some handlers would write it out themselves
     return True
+
+
+def _begin_anew() -> None:
+    """Forget, in a forked copy of this process, a lock that another thread held."""
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
