@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.mcp.streams import AnsweringStream
 
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
@@ -36,7 +37,8 @@ async def serve_stdio(server: Server[Any], stdout: TextIO | None = None) -> None
         stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
     protocol = anyio.wrap_file(stdout) if stdout is not None else None
     async with stdio_server(stdout=protocol) as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        answering: Any = AnsweringStream(reading, writing)
+        await server.run(answering, writing, server.create_initialization_options())
 
 
 def listening_socket(address: str, token: str) -> socket.socket:

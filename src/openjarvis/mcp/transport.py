@@ -19,6 +19,7 @@ from openjarvis.mcp.guarded_web import guarded_client
 from openjarvis.mcp.page import take_out_broken
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.stdio import server_process
+from openjarvis.mcp.streams import ReadStream
 from openjarvis.safety.concealment import masked
 
 Streams = tuple[Any, Any]
@@ -98,8 +99,8 @@ async def watched(
         yield _WatchedStream(reading, on_end, on_broken), writing
 
 
-class _WatchedStream:
-    """A read stream that tells when it ends; all else is passed on."""
+class _WatchedStream(ReadStream):
+    """Tells when it ends, and takes out tools that are none."""
 
     def __init__(
         self,
@@ -107,35 +108,16 @@ class _WatchedStream:
         on_end: Callable[[str], None],
         on_broken: Callable[[list[str]], None],
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._on_end = on_end
         self._on_broken = on_broken
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
     async def receive(self) -> Any:
         try:
-            received = await self._inner.receive()
+            received = await super().receive()
         except EndOfStream as end:
             self._on_end(str(end))
             raise
         if isinstance(received, SessionMessage):
             self._on_broken(take_out_broken(received.message))
         return received
-
-    def __aiter__(self) -> "_WatchedStream":
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "_WatchedStream":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._inner.__aexit__(*error)
