@@ -225,6 +225,11 @@ def test_an_unknown_tool_of_a_server_names_the_nearest(open_pool: OpenPool) -> N
         open_pool(misbehaving()).tools(["bad__ehco"])
 
 
+def test_a_tool_that_was_left_out_is_refused_with_the_reason(open_pool: OpenPool) -> None:
+    with pytest.raises(ToolDefinitionError, match="bad__big_schema: its input schema has"):
+        open_pool(misbehaving()).tools(["bad__big_schema"])
+
+
 def test_a_definition_that_changes_under_way_no_longer_runs(open_pool: OpenPool) -> None:
     pool = open_pool(misbehaving(confirm=False))
     executor = ToolExecutor(pool.tools(["bad__echo", "bad__change"]))

@@ -286,6 +286,9 @@ def _split(name: str) -> tuple[str, str]:
 def _one(listing: Listing, name: str) -> Definition:
     found = listing.tools.get(name)
     if found is None:
+        for problem in listing.problems:
+            if problem.startswith(f"{name}: "):
+                raise ToolDefinitionError(problem)
         known = list(listing.tools) or ["none"]
         raise ToolDefinitionError(unknown_name("tool", name, known))
     return found
