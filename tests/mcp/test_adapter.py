@@ -9,6 +9,7 @@ from openjarvis.core.types import ToolCall
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.record import Outcome
 from openjarvis.execution.trip import Run
+from openjarvis.mcp.content import MAX_PARTS
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.services import Services
 from openjarvis.tools.mcp_adapter import MCPToolAdapter
@@ -150,3 +151,12 @@ def test_mcp_adapter_needs_a_confirmation_and_servers() -> None:
     allowed = ToolExecutor([tool], approve=lambda request: True)
     result = allowed.execute(ToolCall("1", "mcp_adapter", '{"server": "a"}'))
     assert "No MCP servers are configured" in result.content
+
+
+def test_structured_content_that_is_too_large_is_left_out() -> None:
+    answer = text("much", structuredContent={"a": "x" * MAX_PARTS})
+
+    result = MCPToolAdapter(Client(answer), SPEC).execute()
+
+    assert result.content == "much"
+    assert "structured_content" not in result.metadata

@@ -58,13 +58,14 @@ def test_processes_that_pin_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_what_was_pinned_first_stays(tmp_path: Path) -> None:
     first, second = PinStore(tmp_path / "pins.json"), PinStore(tmp_path / "pins.json")
+    assert first.standing(definition("echo")) is Pinned.NEW
 
     first.pin(definition("echo"))
     second.pin(definition("echo", "another"))
 
     assert first.standing(definition("echo")) is Pinned.SAME
     assert second.standing(definition("echo", "another")) is Pinned.CHANGED
-    assert second.standing(definition("other")) is Pinned.NEW
+    assert second.standing(definition("other")) is Pinned.ADDED
     second.pin(definition("echo", "another"), replace=True)
     assert first.standing(definition("echo", "another")) is Pinned.SAME
 
@@ -86,7 +87,9 @@ def test_what_is_pinned_already_needs_no_writing(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["pins.json"]
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"srv": 5}', "not json"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"srv": 5}', '{"srv": {"a": null}}', "not json", "[" * 100_000]
+)
 def test_pins_that_cannot_be_read_are_an_error_and_not_overwritten(
     tmp_path: Path, content: str
 ) -> None:
@@ -98,3 +101,21 @@ def test_pins_that_cannot_be_read_are_an_error_and_not_overwritten(
         store.pin(definition("echo"))
 
     assert path.read_text() == content
+
+
+def test_all_of_a_server_is_pinned_at_first_and_nothing_later(tmp_path: Path) -> None:
+    store = PinStore(tmp_path / "pins.json")
+
+    store.pin_first("srv", [definition("echo"), definition("other")])
+    store.pin_first("srv", [definition("echo", "another"), definition("added")])
+
+    assert store.standing(definition("echo")) is Pinned.SAME
+    assert store.standing(definition("other")) is Pinned.SAME
+    assert store.standing(definition("added")) is Pinned.ADDED
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "mcp").write_text("a file")
+
+    with pytest.raises(ConfigError, match=r"pins\.json"):
+        PinStore(tmp_path / "mcp" / "pins.json").pin(definition("echo"))

@@ -12,6 +12,7 @@ from openjarvis import tool
 from openjarvis.core.images import Image
 from openjarvis.core.types import ToolResult
 from openjarvis.execution.executor import ToolExecutor
+from openjarvis.mcp.confirmation import MAX_WAITING
 from openjarvis.mcp.server import Approval, make_server
 from openjarvis.toolkit.base import BaseTool, ToolSpec
 from openjarvis.toolkit.context import ToolContext
@@ -33,6 +34,12 @@ def slow(context: ToolContext, steps: int = 3) -> str:
     for step in range(steps):
         context.progress(f"step {step}")
     return "done"
+
+
+@tool(requires_confirmation=True)
+def mail(text: str) -> str:
+    """Send a letter."""
+    return "sent"
 
 
 class Refund(BaseTool):
@@ -59,7 +66,7 @@ class Refund(BaseTool):
 @asynccontextmanager
 async def hosted(approval: Approval = "deny", **client: Any) -> AsyncIterator[Client]:
     """Give the SDK's client, connected to our server in this process."""
-    executor = ToolExecutor([CalculatorTool(), Refund(), slow])
+    executor = ToolExecutor([CalculatorTool(), Refund(), slow, mail])
     async with Client(make_server(executor, approval), **client) as connected:
         yield connected
 
@@ -189,6 +196,52 @@ def test_a_no_or_a_host_that_cannot_ask_denies(mode: str, answer: Any) -> None:
     assert result.is_error
     assert "denied" in text_of(result)
     assert refunds == []
+
+
+@BOTH_ERAS
+def test_what_is_too_long_to_be_read_is_denied_and_nothing_is_cut(mode: str) -> None:
+    questions: list[str] = []
+
+    async def ask(context: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action="accept", content={})
+
+    async def talk() -> list[Any]:
+        async with hosted("elicit", mode=mode, elicitation_callback=ask) as client:
+            return [
+                await client.call_tool("mail", {"text": "x" * length + " THE END"})
+                for length in (4_900, 5_000)
+            ]
+
+    read, unread = asyncio.run(talk())
+
+    assert text_of(read) == "sent"
+    assert "more than a person is asked about" in text_of(unread)
+    assert [question[-12:] for question in questions] == ['x THE END"}?']
+
+
+def test_questions_that_nobody_answers_give_way_to_later_ones() -> None:
+    async def talk() -> list[str]:
+        async with hosted("elicit", elicitation_callback=accept) as client:
+            session = client.session
+            first = await session.call_tool("refund", {"amount": 1}, allow_input_required=True)
+            for amount in range(2, MAX_WAITING + 1):
+                await session.call_tool("refund", {"amount": amount}, allow_input_required=True)
+            last = await client.call_tool("refund", {"amount": 500})
+            with pytest.raises(MCPError) as raised:
+                await session.call_tool(
+                    "refund",
+                    {"amount": 1},
+                    input_responses={"approval": ElicitResult(action="accept", content={})},
+                    request_state=first.request_state,
+                )
+            return [text_of(last), str(raised.value)]
+
+    last, first = asyncio.run(talk())
+
+    assert last == "refunded 500"
+    assert "not waiting for an approval" in first
+    assert refunds == [500]
 
 
 def test_an_approval_cannot_be_used_for_other_arguments_or_twice() -> None:

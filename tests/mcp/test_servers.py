@@ -47,7 +47,8 @@ def test_a_file_of_another_host_is_read_and_what_only_that_host_knows_passed_ove
 ) -> None:
     path = tmp_path / "mcp.json"
     path.write_text(
-        json.dumps(
+        "\ufeff"  # as editors of Windows write it
+        + json.dumps(
             {
                 "mcpServers": {
                     "git": {"command": "uvx", "args": ["mcp-server-git"], "autoApprove": ["x"]},
@@ -69,7 +70,17 @@ def test_a_file_of_another_host_is_read_and_what_only_that_host_knows_passed_ove
     assert servers["git"].origin == str(path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": 5}}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        '{"mcpServers": []}',
+        '{"mcpServers": {"a": 5}}',
+        '{"mcpServers": {"a": {"command": "x", "disabled": "true"}}}',
+    ],
+)
 def test_a_file_that_holds_no_servers_is_an_error_that_names_it(
     tmp_path: Path, content: str
 ) -> None:

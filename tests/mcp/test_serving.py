@@ -69,6 +69,29 @@ def test_nothing_but_the_protocol_is_ever_on_stdout(tmp_path: Path) -> None:
     assert [json.loads(line)["jsonrpc"] for line in done.stdout.splitlines()] == ["2.0"]
 
 
+def test_what_is_no_message_is_answered_too(tmp_path: Path) -> None:
+    call = {"name": "chatty", "arguments": {"text": "\ud800"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 13, "method": "tools/call", "params": call}),
+        '{"jsonrpc": "2.0", "id": "a-b", "method": "ping", "params": ' + "[" * 1_000,
+        '{"jsonrpc": "2.0", "params": {"id": 7}, "id": 8, "method": "ping"',
+        "no JSON",
+        json.dumps({"jsonrpc": "2.0", "id": 14, "method": "ping"}),
+    ]
+
+    done = subprocess.run(
+        command(tmp_path, "--tools", "chatty"),
+        env=environment(tmp_path),
+        input="\n".join(lines).encode() + b"\n",
+        capture_output=True,
+        timeout=60,
+    )
+
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["id"] for one in answers] == [13, "a-b", None, None, 14]
+    assert all("no message of the protocol" in str(one["error"]) for one in answers[:4])
+
+
 @BOTH_ERAS
 def test_a_cancelled_call_stops_its_tool_and_is_recorded(tmp_path: Path, mode: str) -> None:
     async def talk() -> None:
@@ -192,6 +215,7 @@ def test_over_http_the_token_is_asked_for(tmp_path: Path) -> None:
         (["--http", "0.0.0.0:0"], {}, "set a token in $OPENJARVIS_MCP_TOKEN"),
         (["--http", "127.0.0.1:0"], {"OPENJARVIS_MCP_TOKEN": "short"}, "at least 16 characters"),
         (["--http", "nonsense"], {}, "no HOST:PORT"),
+        (["--http", "127.0.0.1:²"], {}, "no HOST:PORT"),
         (["--tools", "calculater"], {}, "Did you mean 'calculator'"),
     ],
 )

@@ -6,12 +6,13 @@ from threading import Event
 from typing import Any
 
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus
-from openjarvis.channels.masking import conceal_parts_of, masked
+from openjarvis.channels.masking import conceal_parts_of
 from openjarvis.channels.probing import probe
 from openjarvis.channels.splitting import MAX_PARTS, split
 from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
 from openjarvis.core.extras import how_to_install
+from openjarvis.safety.concealment import masked
 
 _log = logging.getLogger("openjarvis.channels")
 _FIRST_PAUSE = 0.5

@@ -11,9 +11,9 @@ import httpx2
 
 from openjarvis.channels.apprise_channel import AppriseChannel
 from openjarvis.channels.base import ChannelMessage, ChannelStatus
-from openjarvis.channels.masking import masked
 from openjarvis.config import ChannelConfig
 from openjarvis.core import workers
+from openjarvis.safety.concealment import masked
 
 _log = logging.getLogger("openjarvis.channels")
 _POLL_SECONDS = 25

@@ -16,10 +16,10 @@ import httpx2
 
 from openjarvis.channels.apprise_channel import AppriseChannel
 from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
-from openjarvis.channels.masking import conceal
 from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
 from openjarvis.core.strict_json import JSONRefused, loads
+from openjarvis.safety.concealment import conceal
 
 _log = logging.getLogger("openjarvis.channels")
 

@@ -89,12 +89,12 @@ def serve(
 
 
 @mcp.command("list")
-@click.option("--accept", metavar="SERVER[__TOOL]", help="Accept changed definitions.")
+@click.option("--accept", metavar="SERVER[__TOOL]", help="Accept changed and added definitions.")
 @json_option
 def list_servers(accept: str | None, as_json: bool) -> None:
-    """List the configured servers and their tools: new, pinned, or changed since they were.
+    """List the configured servers and their tools: new, pinned, changed or added since then.
 
-    Exit code 1 when a server cannot be reached or a definition has changed.
+    Exit code 1 when a server cannot be reached or a definition has changed or was added.
     """
     system = System(load_config(), OfflineEngine())
     if not system.mcp_servers:
@@ -111,7 +111,7 @@ def list_servers(accept: str | None, as_json: bool) -> None:
     else:
         _show(statuses)
     if any(status.reason for status in statuses) or any(
-        standing == "changed" for status in statuses for _, standing in status.tools
+        standing in ("changed", "added") for status in statuses for _, standing in status.tools
     ):
         raise SystemExit(1)
 

@@ -22,3 +22,8 @@ def filled(text: str, owner: str) -> str:
         return present
 
     return _VARIABLE.sub(value, text)
+
+
+def variables(text: str) -> list[str]:
+    """Return the names of the variables that `filled` fills in."""
+    return [found[1] for found in _VARIABLE.finditer(text)]

@@ -117,6 +117,17 @@ def policy(
     )
 
 
+def read_by_a_person(request: ToolCallRequest) -> str | Denied:
+    """Return all arguments of a call on one line, or the refusal when they are too long to read."""
+    arguments = dumps(request.arguments)
+    if len(arguments) > LONGEST_QUESTION:
+        return Denied(
+            f"its arguments have {len(arguments):,} characters, more than a person is asked about "
+            f"({LONGEST_QUESTION:,})"
+        )
+    return one_line(arguments, LONGEST_QUESTION)
+
+
 class Terminal:
     """Asks a person at the terminal, one question at a time; without a terminal it denies."""
 
@@ -134,13 +145,9 @@ class Terminal:
                 return None
             if source is None or not source.isatty():
                 return Denied("this call needs an approval, and there is no terminal to ask on")
-            arguments = dumps(request.arguments)
-            if len(arguments) > LONGEST_QUESTION:
-                return Denied(
-                    f"its arguments have {len(arguments):,} characters, more than a person is "
-                    f"asked about ({LONGEST_QUESTION:,})"
-                )
-            shown = one_line(arguments, LONGEST_QUESTION)
+            shown = read_by_a_person(request)
+            if isinstance(shown, Denied):
+                return shown
             sink.write(f"\n{request.name} wants to run with {shown}\n")
             for _ in range(_QUESTIONS):
                 _forget_what_was_typed(source)

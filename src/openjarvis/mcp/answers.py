@@ -1,15 +1,18 @@
 """What a server asks back while it works: a decision of the user, a completion of our model.
 
 Both are off unless the server's configuration allows them, and even then every request goes before
-the approver of the call that is under way; where nobody can decide, the answer is no.
+the approver of the call that is under way; where nobody can decide, the answer is no. A call asks
+`MAX_QUESTIONS` at most, one at a time, and what is open when it ends is withdrawn.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
+from anyio import CancelScope
 from mcp.types import (
     INVALID_REQUEST,
     CreateMessageRequestParams,
@@ -33,17 +36,20 @@ from openjarvis.execution.approval import (
     asked_async,
     is_async,
 )
-from openjarvis.mcp.errors import shown, told
+from openjarvis.mcp.errors import told
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext
 
-MAX_SAMPLED_TOKENS = 4_096
-MAX_QUESTIONS = 8
-"""How many questions of one server may wait for an answer; further ones are denied."""
+MAX_QUESTIONS = 10
+"""How often a server may ask during one call, for a decision and a completion together."""
 
-_TOO_MANY = Denied("the server asks too much at the same time", code="TOO_MANY_QUESTIONS")
-_LONGEST_SHOWN = 2_000
-_asking: "ContextVar[tuple[Answers, ToolContext] | None]" = ContextVar("asking", default=None)
+MAX_SAMPLED_TOKENS = 4_096
+MAX_SAMPLED_CHARACTERS = 100_000
+_TOO_MANY = Denied(f"more than {MAX_QUESTIONS} questions in one call", code="TOO_MANY_QUESTIONS")
+_WITHDRAWN = Denied("the call that asked has ended", code="CALL_ENDED")
+_asking: "ContextVar[tuple[Answers, _UnderWay] | None]" = ContextVar("asking", default=None)
+
+Answer = TypeVar("Answer")
 
 
 class Answers:
@@ -53,31 +59,40 @@ class Answers:
         self._server = server
         self._engine = engine
         self._model = model
-        self._under_way: dict[object, ToolContext] = {}
-        self._questions = 0
+        self._under_way: list[_UnderWay] = []
 
     @contextmanager
     def during(self, context: ToolContext) -> Iterator[None]:
         """Let the approver of `context` decide what the server asks inside this block."""
-        call = object()
-        self._under_way[call] = context
-        here = _asking.set((self, context))
+        call = _UnderWay(context)
+        self._under_way.append(call)
+        here = _asking.set((self, call))
         try:
             yield
         finally:
             _asking.reset(here)
-            del self._under_way[call]
+            self._under_way.remove(call)
+            call.withdraw()
+
+    def forget(self) -> None:
+        """Forget every call that is under way: they are another process's."""
+        self._under_way.clear()
 
     async def elicit(self, context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """Return the user's answer: a yes fills in what a yes can fill in, else it is a no."""
         if not isinstance(params, ElicitRequestFormParams):
             return ElicitResult(action="decline")
-        schema: dict[str, Any] = dict(params.requested_schema)
-        content = _agreed(schema)
-        arguments = {"message": shown(params.message, _LONGEST_SHOWN), "answer": content}
-        if content is None or await self._refusal("elicitation", arguments) is not None:
+        content = _agreed(dict(params.requested_schema))
+        if content is None:
             return ElicitResult(action="decline")
-        return ElicitResult(action="accept", content=content)
+        arguments = {"message": params.message, "answer": content}
+
+        async def answer(call: ToolContext) -> ElicitResult | Denied:
+            refusal = await self._refusal(call, "elicitation", arguments)
+            return refusal or ElicitResult(action="accept", content=content)
+
+        found = await self._answered(answer)
+        return ElicitResult(action="decline") if isinstance(found, Denied) else found
 
     async def sample(
         self, context: Any, params: CreateMessageRequestParams
@@ -85,19 +100,40 @@ class Answers:
         """Return what our model answers to the server's messages."""
         messages = _messages(params)
         if messages is None:
-            return ErrorData(code=INVALID_REQUEST, message="Only text can be sampled here.")
-        told_messages = [{"role": one.role.value, "content": one.text} for one in messages]
+            return _refused("Only text can be sampled here.")
+        if sum(len(one.text) for one in messages) > MAX_SAMPLED_CHARACTERS:
+            return _refused(f"At most {MAX_SAMPLED_CHARACTERS:,} characters can be sampled from.")
         limit = min(params.max_tokens, MAX_SAMPLED_TOKENS)
         arguments = {
-            "messages": shown(dumps(told_messages), _LONGEST_SHOWN),
+            "messages": [{"role": one.role.value, "content": one.text} for one in messages],
             "max_tokens": limit,
         }
-        refusal = await self._refusal("sampling", arguments)
-        if refusal is not None:
-            return ErrorData(code=INVALID_REQUEST, message=f"Denied: {refusal.reason}")
-        if self._engine is None or not self._model:
-            return ErrorData(code=INVALID_REQUEST, message="There is no model to sample from.")
-        return await self._sampled(messages, limit, params.temperature)
+
+        async def answer(call: ToolContext) -> CreateMessageResult | ErrorData | Denied:
+            refusal = await self._refusal(call, "sampling", arguments)
+            if refusal is not None:
+                return refusal
+            if self._engine is None or not self._model:
+                return _refused("There is no model to sample from.")
+            return await self._sampled(messages, limit, params.temperature)
+
+        found: CreateMessageResult | ErrorData | Denied = await self._answered(answer)
+        return _refused(f"Denied: {found.reason}") if isinstance(found, Denied) else found
+
+    async def _answered(
+        self, answer: Callable[[ToolContext], Awaitable[Answer | Denied]]
+    ) -> Answer | Denied:
+        """Return what `answer` gives for the call that asks, or why nothing is given."""
+        call = self._asking_call()
+        if call is None:
+            return NOBODY_TO_ASK
+        if len(call.questions) == MAX_QUESTIONS:
+            return _TOO_MANY
+        with CancelScope() as question:
+            call.questions.append(question)
+            async with call.turn:
+                return await answer(call.context)
+        return _WITHDRAWN
 
     async def _sampled(
         self, messages: list[Message], limit: int, temperature: float | None
@@ -112,28 +148,21 @@ class Answers:
                 )
             )
         except Exception as error:  # noqa: BLE001 - an engine may be anybody's and may raise anything
-            return ErrorData(code=INVALID_REQUEST, message=f"The model failed: {told(error)}")
+            return _refused(f"The model failed: {told(error)}")
         return CreateMessageResult(
             role="assistant",
             content=TextContent(text=str(reply.get("content") or "")),
             model=str(reply.get("model") or self._model),
         )
 
-    async def _refusal(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
-        if self._questions >= MAX_QUESTIONS:
-            return _TOO_MANY
-        self._questions += 1
-        try:
-            return await self._decision(kind, arguments)
-        finally:
-            self._questions -= 1
-
-    async def _decision(self, kind: str, arguments: dict[str, Any]) -> Denied | None:
-        context = self._context()
+    async def _refusal(
+        self, context: ToolContext, kind: str, arguments: dict[str, Any]
+    ) -> Denied | None:
         approver: Approver | None = context.approve
         if approver is None:
             return NOBODY_TO_ASK
-        name = f"{self._server}__{kind}"
+        # No name of a tool, nor one that `allow=["SERVER__*"]` lets through.
+        name = f"mcp:{self._server}:{kind}"
         spec = ToolSpec(
             name,
             f"The MCP server {self._server} asks during a call.",
@@ -153,7 +182,7 @@ class Answers:
         refusal: Denied | None = await run_in_worker(lambda: asked(approver, request))
         return refusal
 
-    def _context(self) -> ToolContext:
+    def _asking_call(self) -> "_UnderWay | None":
         """Return the call that the server asks for.
 
         In the newer era its question comes as the call's answer. In the older one it comes by
@@ -162,16 +191,34 @@ class Answers:
         asking = _asking.get()
         if asking is not None and asking[0] is self:
             return asking[1]
-        under_way = list(self._under_way.values())
-        if len({id(one.approve) for one in under_way}) == 1:
-            return under_way[-1]
-        return ToolContext()
+        if len({id(one.context.approve) for one in self._under_way}) == 1:
+            return self._under_way[-1]
+        return None
+
+
+class _UnderWay:
+    """A call that has not ended, and what the server has asked during it."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self.context = context
+        self.questions: list[CancelScope] = []
+        self.turn = asyncio.Lock()
+
+    def withdraw(self) -> None:
+        for question in self.questions:
+            question.cancel()
+
+
+def _refused(reason: str) -> ErrorData:
+    return ErrorData(code=INVALID_REQUEST, message=reason)
 
 
 def _agreed(schema: dict[str, Any]) -> dict[str, Any] | None:
     """Return the form filled in for a user who says yes; None where a yes is not enough."""
     content: dict[str, Any] = {}
     for name, field in (schema.get("properties") or {}).items():
+        if not isinstance(field, dict):
+            return None
         if "default" in field:
             content[name] = field["default"]
         elif field.get("type") == "boolean":

@@ -23,11 +23,12 @@ from mcp.types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from openjarvis.core.strict_json import dumps
 from openjarvis.execution.approval import Decision, Denied, ToolCallRequest
-from openjarvis.execution.record import one_line
+from openjarvis.execution.policy import read_by_a_person
 
 MAX_WAITING = 100
+"""How many questions wait for their answers; for one more, the oldest is given up."""
+
 _KEY = "approval"
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 """Nothing to fill in: accepting is the answer."""
@@ -35,6 +36,8 @@ _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 CANNOT_ASK = Denied(
     "this tool needs an approval, and the host cannot ask its user", code="NO_APPROVER"
 )
+
+GIVEN_UP = Denied(f"{MAX_WAITING} later questions wait for an answer", code="NO_DECISION")
 
 Approve = Callable[[ToolCallRequest], Awaitable[Decision]]
 Hear = Callable[[str, str], None]
@@ -66,8 +69,7 @@ class Confirmations:
             return await perform(ask, hear)
         if params.request_state is not None:
             return await self._resumed(params, hear)
-        can_ask = _can_ask(context) and len(self._waiting) < MAX_WAITING
-        suspended = _Suspended(hear, can_ask=can_ask)
+        suspended = _Suspended(hear, can_ask=_can_ask(context))
         suspended.task = asyncio.create_task(perform(suspended.approve, suspended.heard))
         return await self._next(suspended)
 
@@ -79,7 +81,7 @@ class Confirmations:
             raise MCPError(INVALID_PARAMS, "This call is not waiting for an approval any more.")
         answer = (params.input_responses or {}).get(_KEY)
         suspended.hear = hear
-        suspended.answer(answer if isinstance(answer, ElicitResult) else None)
+        suspended.answer(_decision(answer if isinstance(answer, ElicitResult) else None))
         return await self._next(suspended)
 
     async def _next(self, suspended: "_Suspended") -> CallToolResult | InputRequiredResult:
@@ -96,6 +98,8 @@ class Confirmations:
             question.cancel()
         if task.done():
             return task.result()
+        if len(self._waiting) == MAX_WAITING:
+            self._waiting.pop(next(iter(self._waiting))).answer(GIVEN_UP)
         state = token_urlsafe(24)
         self._waiting[state] = suspended
         task.add_done_callback(lambda _: self._waiting.pop(state, None))
@@ -110,7 +114,7 @@ class _Suspended:
     def __init__(self, hear: Hear, *, can_ask: bool) -> None:
         self.hear = hear
         self.task: asyncio.Task[CallToolResult] | None = None
-        self.question: asyncio.Queue[ToolCallRequest] = asyncio.Queue()
+        self.question: asyncio.Queue[str] = asyncio.Queue()
         self._can_ask = can_ask
         self._answer: asyncio.Future[Decision] | None = None
 
@@ -119,16 +123,19 @@ class _Suspended:
             return None
         if not self._can_ask:
             return CANNOT_ASK
+        question = _question(request)
+        if isinstance(question, Denied):
+            return question
         self._answer = asyncio.get_running_loop().create_future()
-        self.question.put_nowait(request)
+        self.question.put_nowait(question)
         return await self._answer
 
     def heard(self, call_id: str, text: str) -> None:
         self.hear(call_id, text)
 
-    def answer(self, answer: ElicitResult | None) -> None:
+    def answer(self, decision: Decision) -> None:
         if self._answer is not None and not self._answer.done():
-            self._answer.set_result(_decision(answer))
+            self._answer.set_result(decision)
 
 
 async def _asked_now(context: ServerRequestContext[Any, Any], request: ToolCallRequest) -> Decision:
@@ -136,8 +143,11 @@ async def _asked_now(context: ServerRequestContext[Any, Any], request: ToolCallR
         return None
     if not _can_ask(context):
         return CANNOT_ASK
+    question = _question(request)
+    if isinstance(question, Denied):
+        return question
     answer = await context.session.elicit_form(
-        _question(request), _FORM, related_request_id=context.request_id
+        question, _FORM, related_request_id=context.request_id
     )
     return _decision(answer)
 
@@ -153,11 +163,10 @@ def _decision(answer: ElicitResult | None) -> Decision:
     return Denied("the user said no", code="DENIED_BY_USER")
 
 
-def _elicitation(request: ToolCallRequest) -> ElicitRequest:
-    return ElicitRequest(
-        params=ElicitRequestFormParams(message=_question(request), requested_schema=_FORM)
-    )
+def _elicitation(question: str) -> ElicitRequest:
+    return ElicitRequest(params=ElicitRequestFormParams(message=question, requested_schema=_FORM))
 
 
-def _question(request: ToolCallRequest) -> str:
-    return f"Allow {request.name} to run with {one_line(dumps(request.arguments), 2_000)}?"
+def _question(request: ToolCallRequest) -> str | Denied:
+    shown = read_by_a_person(request)
+    return shown if isinstance(shown, Denied) else f"Allow {request.name} to run with {shown}?"

@@ -8,13 +8,15 @@ import asyncio
 import atexit
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 import anyio
 import httpx2
@@ -29,19 +31,27 @@ from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolError
 from openjarvis.mcp.answers import Answers
 from openjarvis.mcp.definitions import MAX_TOOLS, Definition, Listing, listing
-from openjarvis.mcp.errors import ServerUnavailable, shown, told
+from openjarvis.mcp.errors import ServerUnavailable, told
 from openjarvis.mcp.loop_thread import CLOSED, LoopThread
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.transport import StderrTail, open_transport, watched
+from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.context import ToolContext
 
 _log = logging.getLogger("openjarvis.mcp")
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # its tracebacks are for who asks
+for _name in ("mcp", "client"):  # the SDK's; its tracebacks are for who asks
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 MAX_PAGES = 100
-_CLOSE_SECONDS = 10.0
+CLOSE_SECONDS = 10.0
+"""How long closing waits for a server to end."""
+
 _SESSION_TERMINATED = "Session terminated"
 _CHANGES_SETTLE = 0.1
+
+_of_this_process: "WeakSet[Connection]" = WeakSet()
+_left_behind: list[LoopThread] = []
+"""Of the process that this one was forked from: their loops are not ours to close."""
 
 Login = Callable[[str, McpServerConfig], httpx2.Auth]
 """Gives the authorization of requests to a server, by its name and settings."""
@@ -76,20 +86,33 @@ class Connection:
         self._answers = answers
         self._login = login
         self._backoff = backoff or Backoff()
+        self._closed = False
+        self._begin()
+        _of_this_process.add(self)
+
+    def _begin(self) -> None:
         self._lock = Lock()
         self._thread: LoopThread | None = None
         self._owner: Future[None] | None = None
-        self._closed = False
         # Only the server's own loop touches what follows.
         self._client: Client | None = None
+        self._connecting: anyio.CancelScope | None = None
         self._listing = Listing({}, [])
+        self._left_out: list[str] = []
+        self._sent_nonsense = False
         self._settled = asyncio.Event()
         self._closing = asyncio.Event()
         self._ended = asyncio.Event()
         self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
-        self._secrets: tuple[str, ...] = ()
+
+    def begin_anew(self) -> None:
+        """Forget, in a forked copy of this process, the connection that stays in the other one."""
+        if self._thread is not None:
+            _left_behind.append(self._thread)
+        self._answers.forget()
+        self._begin()
 
     def listed(self) -> "Future[Listing]":
         """Return the tools of the server, once it is connected.
@@ -124,10 +147,11 @@ class Connection:
         thread, owner = self._thread, self._owner
         if thread is None or owner is None:
             return
+        deadline = time.monotonic() + CLOSE_SECONDS
         if not thread.is_current():
-            with suppress(TimeoutError):
-                owner.exception(_CLOSE_SECONDS)
-        thread.close(_CLOSE_SECONDS)
+            with suppress(TimeoutError, CancelledError):
+                owner.exception(CLOSE_SECONDS)
+        thread.close(max(0.0, deadline - time.monotonic()))
         atexit.unregister(self.close)
 
     def _submit(self, coroutine: Coroutine[Any, Any, Any]) -> "Future[Any]":
@@ -149,6 +173,8 @@ class Connection:
         while not self._closing.is_set():
             began = time.monotonic()
             reason = await self._reason_of_end()
+            if self._closing.is_set():
+                break
             if time.monotonic() - began > self._backoff.steady:
                 delay = self._backoff.first
             self._settle(None, reason)
@@ -164,27 +190,31 @@ class Connection:
             reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = self._fault or told(error, self._secrets)
-        last = self._stderr.last_line(self._secrets)
+            reason = self._fault or told(error)
+        last = self._stderr.last_line()
         return f"{reason} ({last})" if last else reason
 
     async def _serve(self) -> None:
         settings = self.server.expanded()
-        self._secrets = self.server.secrets()
         self._ended.clear()
         self._fault = ""
+        self._sent_nonsense = False
         auth = self._login(self.server.name, settings) if settings.oauth else None
         transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
-            async with self._made(watched(transport, self._end), settings) as client:
+            self._connecting = scope
+            streams = watched(transport, self._end, self._left_out.extend)
+            async with self._made(streams, settings) as client:
                 client.session.validate_tool_result = _left_to_us  # type: ignore[method-assign]
                 await self._list(client, settings)
                 scope.deadline = math.inf
+                self._connecting = None
                 self._settle(client, "")
                 await self._until_ended(client, settings)
         if scope.cancelled_caught:
-            raise TimeoutError(f"no answer within {settings.connect_timeout_seconds:g} s")
+            but = ", only what is no message" if self._sent_nonsense else ""
+            raise TimeoutError(f"no answer within {settings.connect_timeout_seconds:g} s{but}")
 
     def _made(self, transport: Any, settings: McpServerConfig) -> Client:
         return Client(
@@ -227,10 +257,12 @@ class Connection:
         if isinstance(message, ToolListChangedNotification):
             self._changed.set()
         elif isinstance(message, Exception):
+            self._sent_nonsense = True
             _log.debug("The MCP server %s sent what is no message", self.server.name)
 
     async def _list(self, client: Client, settings: McpServerConfig) -> None:
         """Read every page of the server's tools."""
+        self._left_out.clear()
         tools: list[Any] = []
         cursor: str | None = None
         seen: set[str | None] = set()
@@ -241,7 +273,7 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
                 break
-        self._listing = listing(self.server.name, settings, tools)
+        self._listing = listing(self.server.name, settings, tools, broken=self._left_out)
 
     def _end(self, fault: str) -> None:
         self._fault = fault
@@ -257,6 +289,8 @@ class Connection:
     async def _shut(self) -> None:
         self._closing.set()
         self._ended.set()
+        if self._connecting is not None:
+            self._connecting.cancel()
 
     # In the server's loop: callers.
 
@@ -279,7 +313,7 @@ class Connection:
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
             count = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-            context.progress(shown(message, 500) if message else count)
+            context.progress(masked(message, 500) if message else count)
 
         with self._answers.during(context):
             try:
@@ -289,16 +323,14 @@ class Connection:
             except MCPError as error:
                 raise self._failure(error) from error
             except Exception as error:
-                raise self._broken(told(error, self._secrets)) from error
+                raise self._broken(told(error)) from error
         if definition.promise is not None and not answer.is_error:
             fault = definition.promise.fault(answer)
             if fault:
-                raise self._broken(shown(fault, 300))
+                raise self._broken(masked(fault))
         return answer
 
     def _refuse_changed(self, definition: Definition) -> None:
-        if not definition.digest:
-            return  # made while the server was away: there is nothing to compare with
         present = self._listing.tools.get(definition.spec.name)
         if present is None:
             raise ToolError(
@@ -325,8 +357,17 @@ class Connection:
                 f"the MCP server {name!r} was lost during the call, which may or may not have "
                 f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error, self._secrets)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
 
 
 async def _left_to_us(name: str, result: Any) -> None:
     """Stand in for the SDK's check of structured content: `Promise` makes it, without its risk."""
+
+
+def _begin_anew() -> None:
+    for connection in list(_of_this_process):
+        connection.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

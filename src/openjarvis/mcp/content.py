@@ -11,7 +11,7 @@ MAX_MESSAGE = 32 * 1024 * 1024
 """How many bytes one message of a server may have; one that sends more is given up."""
 
 MAX_PARTS = 8_000_000
-"""How many characters of images, audio and files of one result are kept."""
+"""How many characters of images, audio and files of one result are kept, and of its structure."""
 
 
 def tool_result(name: str, server: str, answer: Any) -> ToolResult:
@@ -19,7 +19,7 @@ def tool_result(name: str, server: str, answer: Any) -> ToolResult:
 
     Images, audio and files stand in `metadata["parts"]`, as the protocol has them; the text has a
     line for each. Structured content stands in `metadata["structured_content"]`, and is the text
-    where the server wrote none.
+    where the server wrote none. What is too large for `MAX_PARTS` is left out of both.
     """
     whole = _plain(answer)
     metadata: dict[str, Any] = {"origin": f"mcp:{server}"}
@@ -28,8 +28,10 @@ def tool_result(name: str, server: str, answer: Any) -> ToolResult:
         metadata[PARTS] = parts
     structured = whole.get("structuredContent")
     if structured is not None:
-        metadata["structured_content"] = structured
-        lines = lines or [dumps(structured)]
+        text = dumps(structured)
+        if len(text) <= MAX_PARTS:
+            metadata["structured_content"] = structured
+        lines = lines or [text]
     return ToolResult(name, "\n".join(lines), success=not whole.get("isError"), metadata=metadata)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.strict_json import dumps
-from openjarvis.mcp.errors import shown
 from openjarvis.mcp.promise import Promise
 from openjarvis.mcp.servers import SEPARATOR
+from openjarvis.safety.concealment import masked
 from openjarvis.safety.terminal import plain
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.check import Checker
@@ -22,6 +22,10 @@ from openjarvis.toolkit.check import Checker
 MAX_DESCRIPTION = 2_000
 MAX_SCHEMA = 50_000
 MAX_TOOLS = 1_000
+MAX_PROBLEMS = 50
+_UNTOLD = ("_meta", "icons")
+"""What is said beside a definition: no model is told it, and it may change."""
+
 _LONGEST_NAME = 64
 _DIGITS = 8
 
@@ -45,10 +49,12 @@ class Listing:
     problems: list[str]
 
 
-def listing(server: str, settings: McpServerConfig, tools: Iterable[Any]) -> Listing:
-    """Return the SDK's `tools` of a server as definitions."""
+def listing(
+    server: str, settings: McpServerConfig, tools: Iterable[Any], broken: Iterable[str] = ()
+) -> Listing:
+    """Return the SDK's `tools` of a server as definitions; `broken` says what is no tool."""
     found: dict[str, Definition] = {}
-    problems: list[str] = []
+    problems = [f"{server}: {problem}" for problem in broken]
     for number, tool in enumerate(tools):
         if number == MAX_TOOLS:
             problems.append(f"{server}: more than {MAX_TOOLS} tools; the rest is left out")
@@ -56,13 +62,16 @@ def listing(server: str, settings: McpServerConfig, tools: Iterable[Any]) -> Lis
         try:
             definition = _definition(server, settings, tool)
         except ToolDefinitionError as error:
-            problems.append(shown(str(error), 300))
+            problems.append(masked(str(error), 300))
             continue
         name = definition.spec.name
         if name in found:
             problems.append(f"{server}: two tools are named {name}; the second is left out")
         else:
             found[name] = definition
+    if len(problems) > MAX_PROBLEMS:
+        rest = len(problems) - MAX_PROBLEMS
+        problems = [*problems[:MAX_PROBLEMS], f"{server}: and {rest:,} more"]
     return Listing(found, problems)
 
 
@@ -144,7 +153,7 @@ def _limited(text: str) -> str:
 
 
 def _digest(whole: dict[str, Any]) -> str:
-    told = {key: whole.get(key) for key in ("name", "description", "inputSchema", "annotations")}
+    told = {key: value for key, value in whole.items() if key not in _UNTOLD}
     return hashlib.sha256(dumps(_sorted(told)).encode(errors="replace")).hexdigest()
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, cast
 
 from openjarvis.core.errors import ConfigError
 from openjarvis.mcp import kept
@@ -11,9 +12,10 @@ from openjarvis.mcp.definitions import Definition
 
 
 class Pinned(StrEnum):
-    """How a definition stands to what was pinned of it."""
+    """How a definition stands to what was pinned of its server: NEW where nothing was."""
 
     NEW = "new"
+    ADDED = "added"
     SAME = "pinned"
     CHANGED = "changed"
 
@@ -30,10 +32,18 @@ class PinStore:
         Raises:
             ConfigError: when the pins cannot be read; what cannot be compared is not believed.
         """
-        pinned = self._read().get(definition.server, {}).get(definition.remote_name)
-        if pinned is None:
+        pins = self._read().get(definition.server)
+        if not pins:
             return Pinned.NEW
+        pinned = pins.get(definition.remote_name)
+        if pinned is None:
+            return Pinned.ADDED
         return Pinned.SAME if pinned == definition.digest else Pinned.CHANGED
+
+    def pin_first(self, server: str, definitions: Iterable[Definition]) -> None:
+        """Pin all definitions of a server of which nothing is pinned yet."""
+        if not self._read().get(server):
+            self.pin(*definitions)
 
     def pin(self, *definitions: Definition, replace: bool = False) -> None:
         """Pin definitions; those pinned already stay as they are, unless `replace`."""
@@ -49,14 +59,22 @@ class PinStore:
             pins = json.loads(self._path.read_text("utf-8"))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(
                 f"{self._path}: the pinned MCP definitions cannot be read: {error}. Mend or remove "
                 "the file."
             ) from error
-        if not isinstance(pins, dict) or not all(isinstance(one, dict) for one in pins.values()):
+        if not _are_pins(pins):
             raise ConfigError(f"{self._path}: this is no file of pins. Mend or remove it.")
-        return pins
+        return cast("dict[str, dict[str, str]]", pins)
+
+
+def _are_pins(pins: Any) -> bool:
+    return isinstance(pins, dict) and all(
+        isinstance(of_server, dict)
+        and all(isinstance(digest, str) for digest in of_server.values())
+        for of_server in pins.values()
+    )
 
 
 def _add(

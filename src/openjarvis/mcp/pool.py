@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,14 @@ from openjarvis.toolkit.context import ToolContext
 
 _log = logging.getLogger("openjarvis.mcp")
 ALL = "*"
+PATIENCE_SECONDS = 10.0
+"""How much longer than it may take to connect a server is waited for, to end what it began."""
+
+_WHY = {
+    Pinned.NEW: "was not pinned",
+    Pinned.ADDED: "was added after the others were pinned",
+    Pinned.CHANGED: "is not the pinned one",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,10 @@ class ServerPool:
         }
 
     def tools(self, names: Iterable[str]) -> list[MCPToolAdapter]:
-        """Return the tools of these names, `SERVER__tool` or `SERVER__*`, and pin them.
+        """Return the tools of these names, `SERVER__tool` or `SERVER__*`.
+
+        The first time, all definitions of the server are pinned. A tool that is not as it was
+        pinned, or came later, needs a confirmation whatever it says of itself.
 
         A server that cannot be reached stops only its own tools: each answers "unavailable: …"
         until the server is back.
@@ -80,23 +92,25 @@ class ServerPool:
         """
         wanted = [(name, *_split(name)) for name in names]
         asked = {server: self._ask(server) for _, server, _ in wanted}
-        found: dict[str, Definition] = {}
+        found: dict[str, MCPToolAdapter] = {}
         for name, server, tool in wanted:
             try:
-                listing: Listing = asked[server].result()
+                listing = asked[server].listing()
             except ServerUnavailable as error:
                 _log.warning("The tools of the MCP server %s are not there: %s", server, error)
                 if tool != ALL:
-                    found[name] = _stand_in(server, tool, error)
+                    found[name] = _StandIn(self, server, tool)
                 continue
             self._warn_of(listing.problems)
-            found |= listing.tools if tool == ALL else {name: _one(listing, name)}
-        return self._offered(list(found.values()))
+            self._pins.pin_first(server, listing.tools.values())
+            chosen = listing.tools if tool == ALL else {name: _one(listing, name)}
+            found |= {one: self._offered(definition) for one, definition in chosen.items()}
+        return list(found.values())
 
     def statuses(self) -> list[ServerStatus]:
         """Return how each server stands, all asked at the same time; nothing is pinned."""
         asked = {name: self._ask(name) for name in self._connections}
-        return [self._status(name, future) for name, future in asked.items()]
+        return [self._status(name, one) for name, one in asked.items()]
 
     def accept(self, name: str) -> int:
         """Pin the present definitions of a server's tools, or of one; return how many.
@@ -106,7 +120,7 @@ class ServerPool:
             ServerUnavailable: when the server cannot be reached.
         """
         server, tool = _split(name) if SEPARATOR in name else (name, ALL)
-        listing: Listing = self._ask(server).result()
+        listing = self._ask(server).listing()
         chosen = list(listing.tools.values()) if tool == ALL else [_one(listing, name)]
         self._pins.pin(*chosen, replace=True)
         return len(chosen)
@@ -119,8 +133,8 @@ class ServerPool:
         """
         listing: Listing = await asyncio.wrap_future(self._reached(server).listed())
         lines = [
-            f"{one.remote_name}: {one.spec.description.partition(chr(10))[0]}"
-            for one in listing.tools.values()
+            f"{_split(name)[1]}: {one.spec.description.partition(chr(10))[0]}"
+            for name, one in listing.tools.items()
         ]
         return "\n".join(lines) or f"The server {server!r} has no tools."
 
@@ -134,15 +148,17 @@ class ServerPool:
         """
         listing: Listing = await asyncio.wrap_future(self._reached(server).listed())
         try:
-            adapter = self._offered([_one(listing, local_name(server, tool))])[0]
+            definition = _one(listing, local_name(server, tool))
         except ToolDefinitionError as error:
             raise ToolError(str(error)) from None
-        if adapter.spec.metadata.get("definition_changed"):
+        self._pins.pin_first(server, listing.tools.values())
+        standing = self._pins.standing(definition)
+        if standing is not Pinned.SAME:
             raise ToolError(
-                f"the definition of {tool!r} is not the pinned one; a person must accept it: "
-                f"jarvis mcp list --accept {adapter.spec.name}"
+                f"the definition of {tool!r} {_WHY[standing]}; a person must accept it: "
+                f"jarvis mcp list --accept {definition.spec.name}"
             )
-        return await adapter.checked(arguments, context)
+        return await self._offered(definition).checked(arguments, context)
 
     def close(self) -> None:
         """End every connection and process."""
@@ -158,13 +174,9 @@ class ServerPool:
             raise ToolError(unknown_name("MCP server", server, known))
         return connection
 
-    def _ask(self, server: str) -> "Future[Any]":
+    def _ask(self, server: str) -> "_Asked":
         try:
-            return self._reached(server).listed()
-        except ServerUnavailable as error:
-            closed: Future[Any] = Future()
-            closed.set_exception(error)
-            return closed
+            return _Asked(self._reached(server))
         except ToolError as error:
             raise ToolDefinitionError(str(error)) from None
 
@@ -174,26 +186,25 @@ class ServerPool:
                 self._told.add(problem)
                 _log.warning("A tool is left out: %s", problem)
 
-    def _offered(self, definitions: list[Definition]) -> list[MCPToolAdapter]:
-        offered: list[MCPToolAdapter] = []
-        for one in definitions:
-            if one.digest and self._pins.standing(one) is Pinned.CHANGED:
-                _log.warning(
-                    "The MCP server %s has changed the definition of %s: each call asks until "
-                    "'jarvis mcp list --accept %s'",
-                    one.server,
-                    one.remote_name,
-                    one.spec.name,
-                )
-                one = _changed(one)
-            offered.append(_PooledTool(self._connections[one.server], one))
-        self._pins.pin(*(one for one in definitions if one.digest))
-        return offered
+    def _offered(self, one: Definition) -> MCPToolAdapter:
+        connection = self._connections[one.server]
+        standing = self._pins.standing(one)
+        if standing is not Pinned.SAME:
+            _log.warning(
+                "The definition of %s of the MCP server %s %s: each call asks until "
+                "'jarvis mcp list --accept %s'",
+                one.remote_name,
+                one.server,
+                _WHY[standing],
+                one.spec.name,
+            )
+            one = _unaccepted(one)
+        return _PooledTool(connection, one)
 
-    def _status(self, name: str, asked: "Future[Any]") -> ServerStatus:
+    def _status(self, name: str, asked: "_Asked") -> ServerStatus:
         connection, tools, problems, reason = self._connections[name], [], [], ""
         try:
-            listing: Listing = asked.result()
+            listing = asked.listing()
             tools = [(one, self._pins.standing(one)) for one in listing.tools.values()]
             problems = listing.problems
         except ServerUnavailable as error:
@@ -202,6 +213,37 @@ class ServerPool:
         return ServerStatus(
             name, server.kind, server.origin, reason, connection.protocol, tools, problems
         )
+
+
+class _Asked:
+    """The tools of a server, asked for and waited for no longer than it may take to connect.
+
+    The wait is bounded here too: in a server's own thread nothing is, once that is taken.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._name = connection.server.name
+        patience = connection.server.settings.connect_timeout_seconds + PATIENCE_SECONDS
+        self._deadline = time.monotonic() + patience
+        self._listed: Future[Listing] | ServerUnavailable
+        try:
+            self._listed = connection.listed()
+        except ServerUnavailable as error:
+            self._listed = error
+
+    def listing(self) -> Listing:
+        """Return the tools.
+
+        Raises:
+            ServerUnavailable: when it cannot be reached, or does not answer.
+        """
+        if isinstance(self._listed, ServerUnavailable):
+            raise self._listed
+        try:
+            return self._listed.result(max(0.0, self._deadline - time.monotonic()))
+        except (TimeoutError, CancelledError):
+            self._listed.cancel()
+            raise ServerUnavailable(f"the MCP server {self._name!r} does not answer") from None
 
 
 class _PooledTool(MCPToolAdapter):
@@ -216,6 +258,26 @@ class _PooledTool(MCPToolAdapter):
         return self._connection.call(self._definition, arguments, context)
 
 
+class _StandIn(MCPToolAdapter):
+    """Stands for a tool whose server is away; once that is back, it is called as it is then."""
+
+    def __init__(self, pool: ServerPool, server: str, tool: str) -> None:
+        spec = ToolSpec(
+            local_name(server, tool),
+            f"Not available now: the MCP server {server!r} is away.",
+            {"type": "object"},
+            category="integration",
+            requires_confirmation=True,
+            metadata={"mcp_server": server, "mcp_tool": tool},
+        )
+        super().__init__(pool, spec, tool)
+        self._pool = pool
+
+    async def _run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+        server = self._spec.metadata["mcp_server"]
+        return await self._pool.call(server, self._remote_name, arguments, context)
+
+
 def _split(name: str) -> tuple[str, str]:
     server, _, tool = name.partition(SEPARATOR)
     return server, tool
@@ -224,26 +286,15 @@ def _split(name: str) -> tuple[str, str]:
 def _one(listing: Listing, name: str) -> Definition:
     found = listing.tools.get(name)
     if found is None:
+        for problem in listing.problems:
+            if problem.startswith(f"{name}: "):
+                raise ToolDefinitionError(problem)
         known = list(listing.tools) or ["none"]
         raise ToolDefinitionError(unknown_name("tool", name, known))
     return found
 
 
-def _stand_in(server: str, tool: str, error: ServerUnavailable) -> Definition:
-    """Return what stands for a tool whose server is away: it can be called once that is back."""
-    name = local_name(server, tool)
-    spec = ToolSpec(
-        name,
-        f"Not available now: {error.reason}",
-        {"type": "object"},
-        category="integration",
-        requires_confirmation=True,
-        metadata={"mcp_server": server, "mcp_tool": tool},
-    )
-    return Definition(server, tool, spec, "")
-
-
-def _changed(definition: Definition) -> Definition:
-    spec = definition.spec
-    metadata = {**spec.metadata, "definition_changed": True}
-    return replace(definition, spec=replace(spec, requires_confirmation=True, metadata=metadata))
+def _unaccepted(definition: Definition) -> Definition:
+    """Return a definition whose hints count for nothing, since nobody has looked at it."""
+    spec = replace(definition.spec, requires_confirmation=True, read_only=None)
+    return replace(definition, spec=spec)

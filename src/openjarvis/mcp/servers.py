@@ -1,24 +1,31 @@
 """Which servers there are: `[mcp.servers.NAME]`, and `mcpServers` files as other hosts use them."""
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from openjarvis.config import McpConfig, McpServerConfig
-from openjarvis.core.environment import filled
+from openjarvis.core.environment import filled, variables
 from openjarvis.core.errors import ConfigError
+from openjarvis.safety.concealment import SHORTEST, conceal
+from openjarvis.safety.secrets import looks_secret
 
 SEPARATOR = "__"
 """Stands between a server's name and its tool's."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-]))*")
 _LONGEST_NAME = 32
-_SHORTEST_SECRET = 8
 _KINDS = ("stdio", "http", "sse")
+_HARMLESS = frozenset({"HOME", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER", "USERPROFILE"})
+"""Variables that every program is given: their values are no secrets of a server."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_TOKEN = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{12,}")
+_WORD = re.compile(r"[A-Za-z]?[a-z]{0,22}")
 _ALIASES = {"streamable-http": "http", "streamable_http": "http", "streamableHttp": "http"}
 
 
@@ -39,49 +46,66 @@ class Server:
     def expanded(self) -> McpServerConfig:
         """Return the settings with `${VARIABLE}` and `${VARIABLE:-default}` filled in.
 
+        From then on what may be a secret in them is masked in messages and logs.
+
         Raises:
-            ConfigError: when a variable is not set, naming it and the server.
+            ConfigError: when a variable is not set, or a header cannot be sent; naming it and the
+                server.
         """
         settings = self.settings
-        return replace(
+        expanded = replace(
             settings,
             command=self._filled(settings.command),
             args=[self._filled(text) for text in settings.args],
             env={key: self._filled(text) for key, text in settings.env.items()},
             cwd=self._filled(settings.cwd),
             url=self._filled(settings.url),
-            headers={key: self._filled(text) for key, text in settings.headers.items()},
+            headers={key: self._header(key, text) for key, text in settings.headers.items()},
         )
+        secrets = [*_variables(settings), *_secrets(expanded)]
+        conceal(value for value in secrets if len(value) >= SHORTEST)
+        return expanded
 
-    def secrets(self) -> tuple[str, ...]:
-        """Return what must not be told of the settings, whoever repeats it: longer ones first.
-
-        That is what was filled in, the values of headers, and the parts of the address where keys
-        are put.
-        """
-        raw, whole = self.settings, self.expanded()
-        pairs = [
-            (raw.url, whole.url),
-            *zip(raw.args, whole.args, strict=True),
-            *zip(raw.env.values(), whole.env.values(), strict=True),
-        ]
-        address = urlsplit(whole.url)
-        found = [
-            *(_filled_part(text, filled_text) for text, filled_text in pairs),
-            *(piece for text in whole.headers.values() for piece in (text, *text.split())),
-            *(piece for piece in address.path.split("/")),
-            *(text for _, text in parse_qsl(address.query)),
-        ]
-        return tuple(sorted({one for one in found if len(one) >= _SHORTEST_SECRET}, key=len)[::-1])
+    @property
+    def _owner(self) -> str:
+        return f"the MCP server {self.name!r} ({self.origin})"
 
     def _filled(self, text: str) -> str:
-        return filled(text, f"the MCP server {self.name!r} ({self.origin})")
+        return filled(text, self._owner)
+
+    def _header(self, name: str, text: str) -> str:
+        value = self._filled(text).strip()  # a token that was read from a file ends in a newline
+        if _CONTROL.search(value):
+            source = " and ".join(f"${{{one}}}" for one in variables(text)) or "the configuration"
+            raise ConfigError(
+                f"{self._owner}: the header {name!r} has a line break or a control character in "
+                f"it, from {source}"
+            )
+        return value
 
 
-def _filled_part(raw: str, whole: str) -> str:
-    """Return what stands in `whole` where the variables of `raw` were, "" where it has none."""
-    before, variable, _ = raw.partition("${")
-    return whole[len(before) : len(whole) - len(raw.rpartition("}")[2])] if variable else ""
+def _variables(settings: McpServerConfig) -> Iterator[str]:
+    """Yield what variables fill in; a command and a folder are no secrets."""
+    texts = [settings.url, *settings.args, *settings.env.values(), *settings.headers.values()]
+    for name in (name for text in texts for name in variables(text)):
+        if name not in _HARMLESS:
+            yield os.environ.get(name, "").strip()
+
+
+def _secrets(settings: McpServerConfig) -> Iterator[str]:
+    """Yield what may be secret in filled settings wherever it came from."""
+    for value in settings.headers.values():
+        yield from (value, value.partition(" ")[2])
+    for name, value in settings.env.items():
+        if looks_secret(name) or _TOKEN.fullmatch(value):
+            yield value
+    _, _, rest = settings.url.partition("://")
+    place, _, query = rest.partition("?")
+    authority, _, path = place.partition("/")
+    login = authority.rpartition("@")[0]
+    yield login.partition(":")[2] or login
+    yield from (pair.partition("=")[2] for pair in query.split("&"))
+    yield from (piece for piece in path.split("/") if not _WORD.fullmatch(piece))
 
 
 def configured_servers(config: McpConfig, origin: str = "[mcp.servers]") -> dict[str, Server]:
@@ -135,8 +159,8 @@ def _fault(server: Server) -> str:
 
 def _in_file(path: Path) -> list[Server]:
     try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        content = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: the MCP servers cannot be read: {error}") from error
     entries = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(entries, dict):
@@ -144,8 +168,15 @@ def _in_file(path: Path) -> list[Server]:
     return [
         Server(name, str(path), _settings(entry, f"{path}: mcpServers.{name}"))
         for name, entry in entries.items()
-        if not (isinstance(entry, dict) and entry.get("disabled") is True)
+        if not _is_disabled(entry, f"{path}: mcpServers.{name}")
     ]
+
+
+def _is_disabled(entry: Any, where: str) -> bool:
+    disabled = entry.get("disabled", False) if isinstance(entry, dict) else False
+    if not isinstance(disabled, bool):
+        raise ConfigError(f"{where}.disabled: expected true or false.")
+    return disabled
 
 
 def _settings(entry: Any, where: str) -> McpServerConfig:

@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from io import TextIOWrapper
@@ -14,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
 from openjarvis.core.errors import ConfigError
+from openjarvis.mcp.streams import AnsweringStream
 
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
@@ -35,7 +37,8 @@ async def serve_stdio(server: Server[Any], stdout: TextIO | None = None) -> None
         stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
     protocol = anyio.wrap_file(stdout) if stdout is not None else None
     async with stdio_server(stdout=protocol) as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        answering: Any = AnsweringStream(reading, writing)
+        await server.run(answering, writing, server.create_initialization_options())
 
 
 def listening_socket(address: str, token: str) -> socket.socket:
@@ -47,7 +50,7 @@ def listening_socket(address: str, token: str) -> socket.socket:
     """
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
-    if not host or not port.isdigit() or int(port) > 65_535:
+    if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65_535:
         raise ConfigError(f"{address!r} is no HOST:PORT, e.g. 127.0.0.1:8765.")
     if token and len(token) < SHORTEST_TOKEN:
         raise ConfigError(f"The token must have at least {SHORTEST_TOKEN} characters.")

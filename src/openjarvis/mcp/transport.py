@@ -1,7 +1,7 @@
 """The three ways to a server: a process over stdio, streamable HTTP, SSE; and seeing it end."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TextIO
@@ -10,14 +10,17 @@ import httpx2
 from anyio import EndOfStream
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
 from openjarvis.mcp.content import MAX_MESSAGE
-from openjarvis.mcp.errors import shown
 from openjarvis.mcp.guarded_web import guarded_client
+from openjarvis.mcp.page import take_out_broken
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.stdio import server_process
+from openjarvis.mcp.streams import ReadStream
+from openjarvis.safety.concealment import masked
 
 Streams = tuple[Any, Any]
 _TAIL = 2_000
@@ -39,12 +42,12 @@ class StderrTail:
         with os.fdopen(writing, "w", encoding="utf-8") as sink:
             yield sink
 
-    def last_line(self, secrets: Iterable[str] = ()) -> str:
+    def last_line(self) -> str:
         """Return the last line, safe to show; only after `file` has ended."""
         if self._drained is not None:
             self._drained.wait(0.2)
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return shown(lines[-1], 200, secrets) if lines else ""
+        return masked(lines[-1], 200) if lines else ""
 
     def _drain(self, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as source:
@@ -84,42 +87,37 @@ async def open_transport(
 
 @asynccontextmanager
 async def watched(
-    transport: AbstractAsyncContextManager[Streams], on_end: Callable[[str], None]
+    transport: AbstractAsyncContextManager[Streams],
+    on_end: Callable[[str], None],
+    on_broken: Callable[[list[str]], None],
 ) -> AsyncIterator[Streams]:
-    """Yield the streams of `transport`; `on_end` is told why when the server's side has ended."""
+    """Yield the streams of `transport`; `on_end` is told why when the server's side has ended.
+
+    `on_broken` is told of tools that are none, which are taken out of what is read.
+    """
     async with transport as (reading, writing):
-        yield _WatchedStream(reading, on_end), writing
+        yield _WatchedStream(reading, on_end, on_broken), writing
 
 
-class _WatchedStream:
-    """A read stream that tells when it ends; all else is passed on."""
+class _WatchedStream(ReadStream):
+    """Tells when it ends, and takes out tools that are none."""
 
-    def __init__(self, inner: Any, on_end: Callable[[str], None]) -> None:
-        self._inner = inner
+    def __init__(
+        self,
+        inner: Any,
+        on_end: Callable[[str], None],
+        on_broken: Callable[[list[str]], None],
+    ) -> None:
+        super().__init__(inner)
         self._on_end = on_end
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+        self._on_broken = on_broken
 
     async def receive(self) -> Any:
         try:
-            return await self._inner.receive()
+            received = await super().receive()
         except EndOfStream as end:
             self._on_end(str(end))
             raise
-
-    def __aiter__(self) -> "_WatchedStream":
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "_WatchedStream":
-        await self._inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._inner.__aexit__(*error)
+        if isinstance(received, SessionMessage):
+            self._on_broken(take_out_broken(received.message))
+        return received

@@ -49,6 +49,11 @@ class Effort:
         except RecursionError:
             raise TooMuchEffort("it is nested too deeply") from None
 
+    @property
+    def is_small(self) -> bool:
+        """Whether a check takes no more than a thousand steps for each member of a value."""
+        return not self._varies
+
     def check(self, value: Any) -> None:
         """Return when `value` can be held against the schema in `MAX_STEPS`.
 

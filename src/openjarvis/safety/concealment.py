@@ -1,0 +1,86 @@
+"""Secrets that are known by their value, those of the configuration, kept out of messages and logs.
+
+`safety/secrets.py` finds what looks like a secret; these are found whatever they look like.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from urllib.parse import quote, unquote
+
+from openjarvis.safety.secrets import MASK, mask_secrets
+from openjarvis.safety.terminal import plain
+
+SHORTEST = 6
+"""Shorter parts of an address are no secrets, and masking them would hide ordinary words."""
+
+_LONGEST_READ = 100_000
+_LOGGERS = re.compile(r"(openjarvis|apprise|urllib3|httpx2|httpcore2|mcp|client|asyncio)(\.|$)")
+_formatter = logging.Formatter()
+_known: tuple[str, ...] = ()
+"""Longer ones first. Replaced as a whole, so that reading needs no lock."""
+
+_lock = Lock()
+
+
+def conceal(values: Iterable[str]) -> None:
+    """Mask these values from now on, in `masked` and in the logs of ours and of those that send."""
+    global _known
+    with _lock:
+        found = {one for value in values if value for one in _spellings(value)}
+        _known = tuple(sorted(found.union(_known), key=len, reverse=True))
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if (
+            _LOGGERS.match(name)
+            and isinstance(logger, logging.Logger)
+            and _mask_record not in logger.filters
+        ):
+            logger.addFilter(_mask_record)
+
+
+def masked(text: str, limit: int = 300) -> str:
+    """Return foreign text as one line without secrets, safe to show, at most `limit` characters."""
+    text = _without_known(text[:_LONGEST_READ])[: 4 * limit]
+    line = " ".join(plain(mask_secrets(text)).split())
+    return line if len(line) <= limit else line[:limit] + "…"
+
+
+def _spellings(value: str) -> Iterator[str]:
+    for one in (value, unquote(value)):
+        yield from (one, repr(one)[1:-1])
+    yield from (quote(value), quote(value, safe=""))
+
+
+def _without_known(text: str) -> str:
+    for value in _known:
+        text = text.replace(value, MASK)
+    return text
+
+
+def _mask_record(record: logging.LogRecord) -> bool:
+    try:
+        message = record.getMessage()
+    except Exception:  # noqa: BLE001 - a record of anybody's that cannot be told: no handler tells it
+        return True
+    clean = _without_known(message)
+    if clean != message:
+        record.msg, record.args = clean, ()
+    if record.exc_info and not record.exc_text:
+        traceback = _formatter.formatException(record.exc_info)
+        clean = _without_known(traceback)
+        if clean != traceback:
+            record.exc_text = clean
+            record.exc_info = None  # some handlers would write it out themselves
+    return True
+
+
+def _begin_anew() -> None:
+    """Forget, in a forked copy of this process, a lock that another thread held."""
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
