@@ -34,7 +34,7 @@ def test_what_is_no_web_address_is_refused(url: str) -> None:
     ["http://x y/hunter22", "http://me:hunter22@x y/v1", "host/hunter22", "ftp://host?hunter22"],
 )
 def test_a_key_in_an_address_that_is_none_is_not_shown(url: str) -> None:
-    with pytest.raises(LLMError, match="is none") as failed:
+    with pytest.raises(LLMError, match="is no URL") as failed:
         Endpoint(url)
 
     assert "hunter22" not in str(failed.value)
