@@ -21,7 +21,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture(autouse=True)
 def _home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENJARVIS_HOME", str(tmp_path / "openjarvis-home"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OPENJARVIS_CONFIG"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OLLAMA_HOST",
+        "HF_ENDPOINT",
+        "HF_TOKEN",
+        "OPENJARVIS_CONFIG",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -385,3 +385,60 @@ except LLMError as error:
 def test_no_name_leads_out_of_its_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(LLMError, match="OWNER/REPO/FILE"):
         pull(name, tmp_path, hub="http://127.0.0.1:9")
+
+
+def test_a_mirror_and_its_token_stand_in_the_environment(
+    served: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[str, str | None]] = []
+    hub = Hub()
+
+    def listening(exchange: Exchange) -> None:
+        heard.append((exchange.path, exchange.headers.get("Authorization")))
+        hub(exchange)
+
+    monkeypatch.setenv("HF_ENDPOINT", at(served, listening) + "/")
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+
+    done = CliRunner().invoke(cli, ["models", "pull", NAME])
+
+    assert done.exit_code == 0, done.output
+    assert heard[0] == ("/owner/repo/resolve/main/small.gguf", "Bearer hf_secret")
+    assert "hf_secret" not in done.output
+
+
+def test_the_token_of_a_hub_goes_to_no_other_place(served: OpenAIServer, tmp_path: Path) -> None:
+    tokens: list[str | None] = []
+    with OpenAIServer() as storage:
+        content = Hub()
+
+        def elsewhere(exchange: Exchange) -> None:
+            tokens.append(exchange.headers.get("Authorization"))
+            content(exchange)
+
+        storage.models_answer = elsewhere
+        place = storage.base_url.removesuffix("/v1")
+
+        def leading(exchange: Exchange) -> None:
+            where = {"Location": f"{place}/file", "X-Linked-Etag": f'"{content.checksum}"'}
+            exchange.reply(b"", status=302, headers=where)
+
+        hub = at(served, leading)
+        allowed = [hub.removeprefix("http://"), place.removeprefix("http://")]
+        path = model_files.pull(NAME, tmp_path, hub=hub, token="hf_secret", allowed=allowed)
+
+    assert path.read_bytes() == BYTES
+    assert tokens == [None] * len(tokens)
+    assert tokens
+
+
+@pytest.mark.parametrize("hub", ["hf-mirror.com", "ftp://hub", "http://"])
+def test_a_hub_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hub: str
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", hub)
+
+    with pytest.raises(LLMError, match="base URL") as failed:
+        model_files.pull(NAME, tmp_path)
+
+    assert failed.value.code == "LLM_INVALID_REQUEST"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
@@ -32,7 +32,7 @@ class Download:
     """One file at `url`, and what was told of it so far.
 
     `allowed` are the places besides public ones that may be connected to; `checksum` is the SHA-256
-    that is expected, "" until it is told.
+    that is expected, "" until it is told. `token` is for the host of `url` alone.
     """
 
     url: str
@@ -40,9 +40,14 @@ class Download:
     server: Server
     allowed: Collection[str]
     checksum: str
+    token: str = field(default="", repr=False)
     size: int | None = field(default=None, init=False)
     _client: httpx2.Client = field(init=False)
     _redirects: int = field(default=0, init=False)
+    _origin: tuple[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._origin = _origin(self.url)
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -102,6 +107,8 @@ class Download:
         """
         # Compressed on the way, the bytes would be others than those that are counted.
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={start}-"} if start else {})}
+        if self.token and _origin(self.url) == self._origin:
+            headers["Authorization"] = f"Bearer {self.token}"
         check_url(self.url, allowed=self.allowed)
         with self._client.stream("GET", self.url, headers=headers) as response:
             self._learn(response.headers)
@@ -168,8 +175,16 @@ class Download:
         return target
 
     def _refusal(self, response: httpx2.Response) -> LLMError:
-        said = f"there is no such file, or it needs an account ({response.reason_phrase})"
+        said = (
+            f"there is no such file, or it needs an account ({response.reason_phrase}): HF_TOKEN "
+            "holds its token"
+        )
         return status_error(response.status_code, said, self.server)
 
     def _wrong(self, what: str) -> LLMError:
         return unavailable(f"{self.server.name} {what}.", status=502)
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc

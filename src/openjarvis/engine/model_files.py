@@ -9,15 +9,17 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpcore2
 
 from openjarvis.core.errors import ToolError, invalid_request
 from openjarvis.engine.download import Download, Progress
-from openjarvis.engine.errors import Server, transport_error, unavailable
+from openjarvis.engine.endpoint import Endpoint
+from openjarvis.engine.errors import transport_error, unavailable
 from openjarvis.engine.library import transport_failures
 from openjarvis.engine.part_file import disk, opened_part
+from openjarvis.engine.settings import environment
 from openjarvis.safety.urls import BlockedURL
 
 HUB = "https://huggingface.co"
@@ -53,19 +55,23 @@ def pull(
     name: str,
     folder: Path,
     *,
-    hub: str = HUB,
+    hub: str = "",
+    token: str = "",
     allowed: Collection[str] = (),
     sha256: str = "",
     progress: Progress | None = None,
 ) -> Path:
     """Return the path of the model `OWNER/REPO/FILE.gguf`, fetched unless it is here.
 
-    Only public addresses are connected to, redirects included, and the `host:port`s of `allowed`.
-    `sha256` is the checksum that the file must have; a hub that tells none needs it.
+    `hub` is the URL of a hub of the same kind, else the environment's `HF_ENDPOINT`, else Hugging
+    Face; `token` what it wants for private files, else the environment's `HF_TOKEN`. Only public
+    addresses are connected to, redirects included, the hub of the environment wherever it is, and
+    the `host:port`s of `allowed`. `sha256` is the checksum that the file must have; a hub that
+    tells none needs it.
 
     Raises:
-        LLMError: `LLM_INVALID_REQUEST` for a name that is none, a file whose checksum nobody tells,
-            or a disk that does not take it; `LLM_REQUEST_REJECTED` when the hub has no such file;
+        LLMError: `LLM_INVALID_REQUEST` for a name or a hub that is none, a file whose checksum
+            nobody tells, or a disk that does not take it; `LLM_REQUEST_REJECTED` when the hub has no such file;
             `LLM_UNAVAILABLE` when it broke off or the bytes are not the right ones. What has come
             is kept, and the next attempt continues.
     """
@@ -80,9 +86,12 @@ def pull(
     target = folder / matched[1] / matched[2]
     if target.is_file():
         return target
-    server = Server(hub.removeprefix("https://").removeprefix("http://"))
-    url = f"{hub}/{matched[1]}/resolve/main/{quote(matched[2])}"
-    download = Download(url, name, server, allowed, sha256.lower())
+    told = "" if hub else environment("HF_ENDPOINT")
+    endpoint = Endpoint((hub or told or HUB).rstrip("/"), token or environment("HF_TOKEN"))
+    url = f"{endpoint.base_url}/{matched[1]}/resolve/main/{quote(matched[2])}"
+    server = endpoint.server
+    trusted = (*allowed, _place(told)) if told else allowed
+    download = Download(url, name, server, trusted, sha256.lower(), endpoint.api_key)
     try:
         with download.connected():
             _fetch(download, target, progress or (lambda *_: None))
@@ -95,6 +104,12 @@ def pull(
     except (*_FAILURES, *transport_failures()) as error:
         raise transport_error(error, server) from error
     return target
+
+
+def _place(url: str) -> str:
+    """Return the `host:port` of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def _fetch(download: Download, target: Path, progress: Progress) -> None:
