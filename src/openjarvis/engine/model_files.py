@@ -71,8 +71,8 @@ def pull(
 
     Raises:
         LLMError: `LLM_INVALID_REQUEST` for a name or a hub that is none, a file whose checksum
-            nobody tells, or a disk that does not take it; `LLM_REQUEST_REJECTED` when the hub has no such file;
-            `LLM_UNAVAILABLE` when it broke off or the bytes are not the right ones. What has come
+            nobody tells, or a disk that does not take it; `LLM_REQUEST_REJECTED` when the hub has
+            no such file; `LLM_UNAVAILABLE` when it broke off or the bytes are wrong. What has come
             is kept, and the next attempt continues.
     """
     matched = _NAME.fullmatch(name)
