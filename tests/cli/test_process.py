@@ -14,6 +14,7 @@ import pytest
 
 from jarvis_process import JARVIS, run_jarvis
 
+QUESTION = "[a]lways for this tool: "
 ON_ITS_TERMINAL = """
 import os, sys
 os.close(os.open(os.ttyname(0), os.O_RDWR))
@@ -191,7 +192,7 @@ class TestTerminal:
     @pytest.fixture
     def erase(self, tool_folder: Path) -> Iterator["Session"]:
         session = Session("ask", "--tools", "erase", "erase it all")
-        session.read_until("[a]lways for this tool: ")
+        session.read_until(QUESTION)
         yield session
         session.close()
 
@@ -207,7 +208,10 @@ class TestTerminal:
         assert "The call to erase was denied and did not run: not today" in erase.rest()
 
     def test_anything_else_is_asked_again_and_then_denied(self, erase: "Session") -> None:
-        erase.type("\nmaybe\nwell\n")
+        for line in ("\n", "maybe\n"):  # what is typed before a question is no answer to it
+            erase.type(line)
+            erase.read_until(QUESTION)
+        erase.type("well\n")
 
         assert "denied and did not run: the user gave no answer" in erase.rest()
 
