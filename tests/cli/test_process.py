@@ -207,7 +207,11 @@ class TestTerminal:
         assert "The call to erase was denied and did not run: not today" in erase.rest()
 
     def test_anything_else_is_asked_again_and_then_denied(self, erase: "Session") -> None:
-        erase.type("\nmaybe\nwell\n")
+        # What is typed before a question answers nothing, so each waits for its own.
+        for answer in ("\n", "maybe\n"):
+            erase.type(answer)
+            erase.read_until("[a]lways for this tool: ")
+        erase.type("well\n")
 
         assert "denied and did not run: the user gave no answer" in erase.rest()
 
