@@ -85,7 +85,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_DELETE(self) -> None:
         name = self._route()[0].split("/")[1]
-        del self.daemon.made[name]
+        if self.daemon.made.pop(name, None) is None:
+            self._json(404, {"message": f"No such container: {name}"})
+            return
         process = self.daemon.containers.pop(name, None)
         if process is not None:
             process.kill()
@@ -101,7 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _logs(self, name: str, query: dict[str, list[str]]) -> None:
         wants_stdout = query["stdout"] == ["1"]
-        process = self.daemon.containers[name]
+        process = self.daemon.containers.get(name)
+        if process is None:
+            self._json(404, {"message": f"No such container: {name}"})
+            return
         pipe = process.stdout if wants_stdout else process.stderr
         assert pipe is not None
         text = pipe.read()

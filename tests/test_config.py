@@ -134,7 +134,14 @@ class TestValues:
         assert dataclasses.replace(config, path=None) == JarvisConfig()
 
     def test_keys_do_not_show_where_a_configuration_is_printed(self, write: Any) -> None:
-        config = load_config(write("[engine]\nopenai_api_key = 'sk-secret-value'\n"))
+        config = load_config(
+            write(
+                "[engine]\nopenai_api_key = 'sk-secret-value'\n"
+                "[tools.web_search]\ntavily_api_key = 'a secret'\n"
+                "[channels.hook]\nlisten = '127.0.0.1:1'\nsecret = 'a secret of 16 signs'\n"
+                "[channels.mail]\nurl = 'mailto://me:secret@example.org'\n"
+            )
+        )
 
         assert config.engine.openai_api_key == "sk-secret-value"
         assert "secret" not in repr(config)

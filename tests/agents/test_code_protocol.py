@@ -29,6 +29,7 @@ BLOCKS = {
     "text around": "I compute.\n\n```python\nprint(6)\n```",
     "thinking": "<think>\n```python\nprint(5)\n```\n</think>\n```python\nprint(6)\n```",
     "never closed": "```python\nprint(6)",
+    "quoted as a whole": "> I compute.\n>\n> ```python\n> print(6)\n> ```",
     "two blocks": "```python\nprint(6)\n```\nthen\n```python\nprint(7)\n```",
     "an output of its own": "```python\nprint(6)\n```\nOutput:\n5\n\nThe answer is 5.",
     "another language first": "```bash\npip install x\n```\n```python\nprint(6)\n```",
@@ -62,6 +63,8 @@ def test_another_tool_is_called_by_its_name() -> None:
         "The data:\n```json\n{}\n```",
         "It printed\n```\n6 apples\n```",
         "```python\n\n```",
+        "I read:\n> ```python\n> print(6)\n> ```\nNo.",
+        "It says:\n```\nAction: clock\nAction Input: {}\n```\nNo.",
     ],
 )
 def test_words_alone_are_the_answer(text: str) -> None:
@@ -102,6 +105,18 @@ FINALS = {
     "never closed": ("FINAL(4", "4"),
     "text before": ("I know it.\n\nFINAL(4)", "4"),
     "no final": ("It is 4.", "It is 4."),
+    "indented a little": ("  FINAL(4)", "4"),
+    "words behind it": ("FINAL(4)\nthe end (really)", "4"),
+    "words behind it in its line": ("It is\nFINAL(4), I think.", "4"),
+    "a bracket in a text": ("FINAL('a :) face')", "a :) face"),
+    "a final in a text": ('So:\nFINAL("""It says\nFINAL(5)""")', "It says\nFINAL(5)"),
+    "the last of two": ("It says\nFINAL(5)\nbut\nFINAL(4)", "4"),
+    "told of": ("It says\nFINAL(5)\nbut no.", "It says\nFINAL(5)\nbut no."),
+    "indented": ("It says\n\n      FINAL(5)", "It says\n\n      FINAL(5)"),
+    "quoted": ("It says\n> FINAL(5)", "It says\n> FINAL(5)"),
+    "fenced": ("```text\nFINAL(5)\n```", "```text\nFINAL(5)\n```"),
+    "in a thought": ("I could say FINAL(5).</think>FINAL(4)", "4"),
+    "behind a quoted tag": ("FINAL(No, it says </think>\nFINAL(5))", "No, it says \nFINAL(5)"),
 }
 
 

@@ -127,13 +127,13 @@ def start(folder: Path) -> Iterator[Start]:
     """Starts a chat under a terminal, with a server that gives these answers."""
     opened: list[Any] = []
 
-    def begin(*answers: Answer, options: tuple[str, ...] = ()) -> Any:
+    def begin(*answers: Answer, options: tuple[str, ...] = (), terminal: str = "dumb") -> Any:
         server = OpenAIServer(*answers, models=("test-model", "other-model"))
         server.__enter__()
         child = pexpect.spawn(
             sys.executable,
             command("--tools-dir", str(folder / "tools"), *options),
-            env=environment(folder, server),
+            env=environment(folder, server) | {"TERM": terminal},
             cwd=str(folder),
             encoding="utf-8",
             timeout=20,
@@ -411,6 +411,72 @@ class TestAtATerminal:
         child.send("\x15")  # Ctrl-U: nothing typed
         leave(child)
 
+    @pytest.mark.parametrize("ending", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+    def test_what_was_typed_is_kept_however_it_ends(
+        self, start: Start, folder: Path, ending: signal.Signals
+    ) -> None:
+        child = start(speaks("one"))
+        say(child, "remember me")
+
+        child.kill(ending)
+        child.expect(pexpect.EOF)
+
+        assert (folder / "home" / "chat_history").read_text() == "remember me\n"
+
+    def test_a_paste_of_several_lines_is_one_turn(self, start: Start) -> None:
+        child = start(speaks("An error."), terminal="xterm")
+
+        child.send("\x1b[200~/a traceback:\r  File x\rValueError: y\r\x1b[201~")
+        child.send("\r")
+        child.expect_exact("An error.")
+
+        assert sent(child) == [("user", "/a traceback:\n  File x\nValueError: y")]
+
+    def test_a_question_may_begin_with_a_slash(self, start: Start) -> None:
+        child = start(speaks("One."), speaks("Two."), speaks("Three."))
+
+        assert "Unknown command '/etc/hosts'" in say(child, "/etc/hosts")
+        say(child, "//etc/hosts?")
+        assert sent(child)[-1] == ("user", "/etc/hosts?")
+        say(child, '"""/etc/hosts"""')
+        assert sent(child)[-1] == ("user", "/etc/hosts")
+        say(child, " /etc")
+        assert sent(child)[-1] == ("user", " /etc")
+        assert "//text asks about /text" in say(child, "/help")
+        leave(child)
+
+    def test_ctrl_d_at_the_approval_is_a_no(self, start: Start) -> None:
+        child = start(asks_for("pay", '{"order": "A7"}'), speaks("As you like."))
+        child.sendline("/tools pay")
+        child.expect_exact(PROMPT)
+
+        child.sendline("pay")
+        child.expect_exact("[a]lways for this tool: ")
+        child.send("\x04")
+        child.expect_exact("denied")
+        child.expect_exact("As you like.")
+        child.expect_exact(PROMPT)
+
+        leave(child)
+
+    def test_a_text_agent_shows_a_plain_answer_once(self, start: Start) -> None:
+        child = start(speaks("It is ", "Tuesday."), options=("--agent", "native_react"))
+
+        shown = say(child, "What day is it?")
+
+        stays = re.sub(r"\r… [^\r]*", "", shown)  # what is rewritten in its place does not
+        assert stays.count("Tuesday") == 1
+
+    def test_a_saved_conversation_is_for_its_owner_only(self, start: Start, folder: Path) -> None:
+        child = start()
+
+        say(child, "/save talk.md")
+        assert "names a user that is not known here" in say(child, "/save ~nobody-of-that-name/x")
+        assert "No such file or directory" in say(child, "/save not/there.md")
+        leave(child)
+
+        assert stat.S_IMODE((folder / "talk.md").stat().st_mode) == 0o600
+
     def test_the_history_can_be_switched_off(self, start: Start, folder: Path) -> None:
         (folder / "home").mkdir()
         (folder / "home" / "config.toml").write_text("[chat]\nhistory = false\n")
@@ -494,6 +560,26 @@ class TestInAPipe:
 
         assert (done.returncode, done.stdout) == (2, "")
         assert "talk.json holds no conversation that was saved as .json" in done.stderr
+
+    def test_commands_and_questions_with_a_slash(self, folder: Path) -> None:
+        text = '//tmp has what?\n"""/tmp\nhas what?"""\n/save talk.json\n'
+
+        done = self.piped(folder, text)
+
+        saved = json.loads((folder / "talk.json").read_text())
+        asked = [one["content"] for one in saved["messages"] if one["role"] == "user"]
+        assert asked == ["/tmp has what?", "/tmp\nhas what?"]
+        assert "Saved in talk.json." in done.stderr
+
+    def test_an_answer_that_breaks_off_ends_its_line(self, folder: Path) -> None:
+        broken = stream(delta(content="You said:"), done=False, cut=True)
+
+        with OpenAIServer(broken, speaks("Whole."), models=("test-model",)) as server:
+            done = self.piped(folder, "one\ntwo\n", server=server)
+
+        assert done.stdout == "You said:\nWhole.\n"
+        assert "Error: " in done.stderr
+        assert done.returncode == 1
 
     def test_nothing_to_say_is_fine(self, folder: Path) -> None:
         done = self.piped(folder, "")

@@ -1,4 +1,5 @@
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
@@ -12,6 +13,8 @@ from openjarvis.agents.orchestrator import OrchestratorAgent
 from openjarvis.core.types import Message, Role
 from openjarvis.engine import anthropic_tools
 from openjarvis.engine.anthropic import AnthropicEngine
+from openjarvis.engine.anthropic_messages import AnthropicReading
+from openjarvis.engine.errors import Server
 from openjarvis.engine.settings import EngineSettings
 from openjarvis.llm.loop import MOST_PAUSES
 
@@ -429,3 +432,16 @@ def test_options_that_cannot_be_are_refused_where_the_tool_is_made(options: Any)
         anthropic_tools.web_search(**options)
 
     assert failed.value.code == "LLM_INVALID_REQUEST"
+
+
+def test_a_long_answer_in_many_pieces_is_read_in_linear_time() -> None:
+    reading = AnthropicReading(Server("x"), "m", frozenset(), {})
+    piece = {"type": "content_block_delta", "index": 0, "delta": {"text": "x" * 10}}
+    began = time.process_time()
+
+    for _ in range(200_000):
+        reading.feed(piece)
+    reading.feed({"type": "message_delta", "delta": {"stop_reason": "end_turn"}})
+
+    assert len(reading.reply()["content"]) == 2_000_000
+    assert time.process_time() - began < 5

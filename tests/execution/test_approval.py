@@ -422,6 +422,7 @@ def request(name: str = "refund") -> ToolCallRequest:
         ("\ny\n", None),
         ("yes, if it is cheap\n", "the user gave no answer"),
         ("", "the user gave no answer"),
+        ("y", "the user gave no answer"),
         ("maybe\nperhaps\nwell\ny\n", "the user gave no answer"),
     ],
 )
@@ -433,6 +434,23 @@ def test_a_person_at_the_terminal_decides(typed: str, refusal: str | None) -> No
     assert (str(decision) if decision is not None else None) == refusal
     assert "refund wants to run" in shown.getvalue()
     assert "\x1b" not in shown.getvalue()
+
+
+def test_the_end_of_input_is_not_asked_again() -> None:
+    shown = io.StringIO()
+
+    Terminal(FakeTerminal(""), shown).ask(request())
+
+    assert shown.getvalue().count("Allow?") == 1
+
+
+def test_arguments_cannot_push_anything_out_of_sight() -> None:
+    shown, hidden = io.StringIO(), {"order": "A7" + " " * 3000 + "\u3164" * 40 + "\u2800all"}
+
+    Terminal(FakeTerminal("n\n"), shown).ask(request()._replace(arguments=hidden))
+
+    assert "A7[3000 blanks]\\u3164" in shown.getvalue()
+    assert "\\u2800all" in shown.getvalue()
 
 
 class Asked(io.StringIO):

@@ -1,15 +1,14 @@
-import os
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-import uuid
 from pathlib import Path
 
 import pytest
 
+from marked_processes import alive, new_mark, wait_until_gone
 from openjarvis.core.errors import ToolError
 from openjarvis.sandbox.interpreter import Interpreter
 from openjarvis.sandbox.isolation import Isolation, SandboxRefused, detect
@@ -32,27 +31,7 @@ def sandbox(isolation: Isolation, **limits: float) -> Sandbox:
 @pytest.fixture
 def marker(monkeypatch: pytest.MonkeyPatch) -> str:
     """A mark in the environment of every child, by which it is found among all processes."""
-    mark = "OJ" + uuid.uuid4().hex
-    monkeypatch.setenv("TZ", mark)
-    return mark
-
-
-def alive(mark: str) -> list[int]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until_gone(mark: str) -> bool:
-    deadline = time.monotonic() + 10
-    while alive(mark) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not alive(mark)
+    return new_mark(monkeypatch)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

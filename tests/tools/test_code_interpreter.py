@@ -1,14 +1,25 @@
+import asyncio
+import signal
+import sys
+import threading
+from typing import Any
+
 import pytest
 
+from marked_processes import alive, new_mark, wait_until_gone
+from openjarvis import llm
 from openjarvis.config import JarvisConfig, ToolsConfig
 from openjarvis.core.errors import ConfigError
 from openjarvis.core.types import ToolCall
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.sandbox.isolation import Isolation
 from openjarvis.sandbox.session import Sandbox
+from openjarvis.testing import ScriptedEngine, calls, says
 from openjarvis.toolkit.services import Services
 from openjarvis.tools import catalog
 from openjarvis.tools.code_interpreter import CodeInterpreterTool
+from openjarvis.tools.repl import ReplTool
+from waiting import eventually
 
 
 def test_output_and_the_last_value_come_back_with_the_walls_that_stood() -> None:
@@ -118,3 +129,88 @@ def test_the_executor_waits_longer_than_the_code_may_take() -> None:
 
     assert result.content.startswith("Execution timed out after 0.5 s.")
     assert result.metadata["returncode"] < 0
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    return new_mark(monkeypatch)
+
+
+def a_long_run(tool: CodeInterpreterTool | ReplTool) -> dict[str, Any]:
+    turns = [calls(tool.name, code="import time\ntime.sleep(60)"), says("Awake.")]
+    return {
+        "messages": [llm.user("Sleep.")],
+        "engine": ScriptedEngine(turns),
+        "tools": [tool],
+        "max_steps": 2,
+    }
+
+
+def interrupt_when_it_runs(mark: str) -> None:
+    def interrupt() -> None:
+        eventually(lambda: bool(alive(mark)))
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+
+
+looks_into_proc = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+both_tools = pytest.mark.parametrize("make", [CodeInterpreterTool, ReplTool])
+
+
+@looks_into_proc
+@both_tools
+def test_ctrl_c_ends_the_code_of_a_run(
+    make: type[CodeInterpreterTool] | type[ReplTool], mark: str
+) -> None:
+    interrupt_when_it_runs(mark)
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        llm.generate(**a_long_run(make(timeout=60)))
+
+    assert [record.detail for record in stopped.value.response.tool_calls] == ["interrupted"]
+    assert wait_until_gone(mark)
+
+
+@looks_into_proc
+@both_tools
+def test_cancelling_a_task_ends_its_code(
+    make: type[CodeInterpreterTool] | type[ReplTool], mark: str
+) -> None:
+    async def cancel_when_it_runs() -> None:
+        task = asyncio.create_task(llm.agenerate(**a_long_run(make(timeout=60))))
+        while not alive(mark):
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel_when_it_runs())
+
+    assert wait_until_gone(mark)
+
+
+@looks_into_proc
+@pytest.mark.parametrize("is_async", [False, True])
+def test_code_that_runs_below_another_call_ends_with_it(mark: str, *, is_async: bool) -> None:
+    @llm.tool(name="delegate")
+    def delegate() -> str:
+        """Have another model do it."""
+        return llm.generate(**a_long_run(CodeInterpreterTool(timeout=60))).text
+
+    @llm.tool(name="delegate")
+    async def adelegate() -> str:
+        """Have another model do it."""
+        return (await llm.agenerate(**a_long_run(CodeInterpreterTool(timeout=60)))).text
+
+    interrupt_when_it_runs(mark)
+
+    with pytest.raises(KeyboardInterrupt):
+        llm.generate(
+            messages=[llm.user("Go.")],
+            engine=ScriptedEngine([calls("delegate"), says("Done.")]),
+            tools=[adelegate if is_async else delegate],
+            max_steps=2,
+        )
+
+    assert wait_until_gone(mark)

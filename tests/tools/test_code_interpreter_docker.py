@@ -1,5 +1,7 @@
 import gc
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from docker_daemon import Daemon, docker_daemon
+from openjarvis.core.types import ToolCall
+from openjarvis.execution.executor import ToolExecutor
 from openjarvis.tools.code_interpreter_docker import CodeInterpreterDockerTool
+from waiting import eventually
 
 
 @pytest.fixture
@@ -134,6 +139,24 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
     assert "Docker is not available" in result.content
     assert "pip install '.[docker]'" in result.content
+
+
+def test_ctrl_c_removes_the_container(daemon: Daemon, caplog: pytest.LogCaptureFixture) -> None:
+    def interrupt_when_it_runs() -> None:
+        eventually(lambda: bool(daemon.containers))
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    tool = CodeInterpreterDockerTool()
+    executor = ToolExecutor([tool])
+    threading.Thread(target=interrupt_when_it_runs, daemon=True).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        executor.execute(
+            ToolCall("1", tool.name, '{"code": "import threading; threading.Event().wait()"}')
+        )
+
+    assert eventually(lambda: daemon.made == {})
+    assert "could not be removed" not in caplog.text
 
 
 @pytest.mark.parametrize("code", ["", "  \n", "x" * 200_000])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from openjarvis.agents.keyword_protocol import REACT
 from openjarvis.agents.prompts import LAST_WORD_ON_CODE
 from openjarvis.agents.protocol import Action, Protocol, Step
-from openjarvis.agents.reading import Fence, fences, spoken
+from openjarvis.agents.reading import Fence, fences, spoken, unquoted
 from openjarvis.core.strict_json import JSONRefused, dumps, loads
 from openjarvis.toolkit.base import ToolSpec
 
@@ -31,13 +31,19 @@ class CodeProtocol(Protocol):
     code_tool: str
 
     def parse(self, text: str, tools: Sequence[ToolSpec]) -> Step:
-        said = spoken(text)
-        block = next((one for one in fences(said) if _is_code(one)), None)
+        said = spoken(text, self.has_step)
+        meant = unquoted(said)
+        block = next((one for one in fences(meant) if _is_code(one)), None)
+        said = said if block is None else meant
         if block is not None and REACT.parse(said[: block.start], tools).action is None:
             return Step(said[: block.end], Action(self.code_tool, dumps({"code": block.content})))
         step = REACT.parse(said, tools)
         # Words alone are the answer here; only where there are none is there something to correct.
         return replace(step, correction="" if step.action or step.answer else _EMPTY)
+
+    def has_step(self, said: str) -> bool:
+        """Tell whether something other than code has begun in `said`."""
+        return REACT.has_step(said)
 
     def render(self, step: Step) -> str:
         if step.action is None:

@@ -5,6 +5,7 @@ around them and with full-width colons.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,13 +14,13 @@ from typing import NamedTuple
 from openjarvis.agents.arguments import json_end
 from openjarvis.agents.prompts import LAST_WORD
 from openjarvis.agents.protocol import Action, Protocol, Step
-from openjarvis.agents.reading import fences, spoken
+from openjarvis.agents.reading import fences, spoken, unfenced, unquoted
 from openjarvis.agents.wishes import FINISHES, answer_in, printed_call, wish
 from openjarvis.engine.written_calls import skip_space
 from openjarvis.toolkit.base import ToolSpec
 
 # Possessive (`*+`), so that no run of blanks or stars takes more time than its length.
-_BEFORE = r"^[ \t]*+(?:[>*_#`+\-]{1,12}+[ \t]*+|\d{1,3}+[.)][ \t]*+){0,4}+"
+_BEFORE = r"^[ \t]*+(?:[*_#`+\-]{1,12}+[ \t]*+|\d{1,3}+[.)][ \t]*+){0,4}+"
 _BETWEEN = r"(?<![\w-])"
 _COLON = r"[ \t]*+[*_`]{0,4}+[ \t]*+[:：](?:[*_`]{1,4}(?=\s|\Z))?[ \t]*+"
 _HEADING = r"[ \t]*+[*_`]{0,4}+[ \t]*+$"
@@ -65,7 +66,11 @@ class KeywordProtocol(Protocol):
         return f"{self.observed}: {output}"
 
     def parse(self, text: str, tools: Sequence[ToolSpec]) -> Step:
-        said = _without_echo(spoken(text), self)
+        said = spoken(text, self.has_step)
+        meant = unfenced(unquoted(said))
+        if _marks(meant, self):
+            said = meant  # a step that is quoted as a whole is not a quotation
+        said = _without_echo(said, self)
         marks = _marks(said, self)
         decisive = next((one for one in marks if one.kind in ("action", "final")), None)
         if decisive is None:
@@ -75,6 +80,11 @@ class KeywordProtocol(Protocol):
         if step is None:
             step = self._printed_call(said, tools)
         return step or self._without_step(said, marks)
+
+    def has_step(self, said: str) -> bool:
+        """Tell whether an answer or the input of an action has begun in `said`."""
+        marks = _found(said, self, inline=False) + _found(said, self, inline=True)
+        return any(mark.kind in ("input", "final") for mark in marks)
 
     def _first(self, said: str, marks: list[_Mark], tools: Sequence[ToolSpec]) -> Step | None:
         """Return the first step that the labels make; what comes after it is not looked at."""
@@ -187,15 +197,35 @@ def _labels(protocol: KeywordProtocol, *, inline: bool) -> re.Pattern[str]:
     return re.compile(_BEFORE + pattern, re.IGNORECASE | re.MULTILINE)
 
 
+def _found(said: str, protocol: KeywordProtocol, *, inline: bool) -> list[_Mark]:
+    """Return the labels of a text; what is quoted in it, with `>` or in a fence, labels nothing."""
+    matches = _labels(protocol, inline=inline).finditer(said)
+    marks = [_Mark(str(it.lastgroup), it.start(), it.end()) for it in matches]
+    if not marks:
+        return []
+    # A fence may open behind a label.
+    blank = _labels(protocol, inline=False).sub(lambda label: " " * len(label[0]), said)
+    blocks = [
+        (max(said.find("\n", block.start, block.end), block.start), block.end)
+        for block in fences(blank)
+    ]
+    return [mark for mark in marks if not _is_quoted(said, mark.start, blocks)]
+
+
+def _is_quoted(said: str, position: int, blocks: list[tuple[int, int]]) -> bool:
+    number = bisect_left(blocks, (position,)) - 1
+    if number >= 0 and position < blocks[number][1]:
+        return True
+    return said[said.rfind("\n", 0, position) + 1 : position].lstrip().startswith(">")
+
+
 def _marks(said: str, protocol: KeywordProtocol) -> list[_Mark]:
-    pattern = _labels(protocol, inline=False)
-    return [_Mark(str(it.lastgroup), it.start(), it.end()) for it in pattern.finditer(said)]
+    return _found(said, protocol, inline=False)
 
 
 def _inline_marks(said: str, protocol: KeywordProtocol) -> list[_Mark]:
     """Return the labels of a model that breaks no lines; none unless they make a whole step."""
-    pattern = _labels(protocol, inline=True)
-    marks = [_Mark(str(it.lastgroup), it.start(), it.end()) for it in pattern.finditer(said)]
+    marks = _found(said, protocol, inline=True)
     kinds = {mark.kind for mark in marks}
     return marks if "final" in kinds or {"action", "input"} <= kinds else []
 

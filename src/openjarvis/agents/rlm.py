@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from openjarvis.agents.base import AgentContext
 from openjarvis.agents.code_protocol import CodeProtocol
 from openjarvis.agents.document import read_document
 from openjarvis.agents.prompts import rlm_prompt
 from openjarvis.agents.protocol import Action, Step
+from openjarvis.agents.reading import fences
 from openjarvis.agents.rlm_queries import Budget, Queries
 from openjarvis.agents.rlm_repl import RLM_REPL, RLMRepl
 from openjarvis.agents.text_loop import TextConversation
@@ -33,7 +34,9 @@ LONG_QUESTION = 20_000
 
 _THE_TASK_IS_INSIDE = "The task is in the variable `context`, with what it is about. Do it."
 _SUB_SYSTEM = "Answer from what you are given. Be brief and exact."
-_FINAL = re.compile(r"^[ \t*`]*FINAL(_VAR)?\(", re.MULTILINE)
+_FINAL = re.compile(r"^[*` ]{0,5}FINAL(_VAR)?\(", re.MULTILINE)
+_STRING = re.compile(r"""(\"{3}|'{3}|["'])(?:\\.|(?!\1)[^\\])*+\1\s*+(?=\))""", re.DOTALL)
+_BRACKET = re.compile(r"[()]")
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,54 @@ class RLMProtocol(CodeProtocol):
 
     def parse(self, text: str, tools: Sequence[ToolSpec]) -> Step:
         step = super().parse(text, tools)
-        final = _FINAL.search(step.answer) if step.action is None else None
+        final = _final(step.answer) if step.action is None else None
         if final is None:
             return step
-        end = step.answer.rfind(")")
-        inside = step.answer[final.end() : end if end >= final.end() else None].strip()
-        if not final[1]:
-            return Step(step.text, answer=_literal(inside))
-        name = _literal(inside)
+        if not final.is_name:
+            return Step(step.text, answer=_literal(final.inside))
+        name = _literal(final.inside)
         code = f"FINAL({name})" if name.isidentifier() else f"FINAL_VAR({name!r})"
         return Step(step.text, Action(self.code_tool, dumps({"code": code})))
+
+    def has_step(self, said: str) -> bool:
+        return super().has_step(said) or _final(said) is not None
+
+
+class _Final(NamedTuple):
+    """What stands between the brackets of `FINAL(…)`, or of `FINAL_VAR(…)`, which `is_name`."""
+
+    inside: str
+    is_name: bool
+
+
+def _final(answer: str) -> _Final | None:
+    """Return the end that an answer gives; what it only tells or quotes of one is none.
+
+    It begins on the first line, or nothing but the rest of its line comes after it.
+    """
+    blocks = list(fences(answer))
+    position = 0
+    while (mark := _FINAL.search(answer, position)) is not None:
+        position = end = _closing(answer, mark.end())
+        if any(block.start <= mark.start() < block.end for block in blocks):
+            continue
+        is_first = not answer[: mark.start()].strip()
+        if is_first or "\n" not in answer[end:].rstrip():
+            return _Final(answer[mark.end() : end].strip(), mark[1] is not None)
+    return None
+
+
+def _closing(text: str, start: int) -> int:
+    """Return where the bracket closes that is open at `start`; the end where it never does."""
+    string = _STRING.match(text, start)
+    if string is not None:
+        return string.end()
+    depth = 1
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0:
+            return bracket.start()
+    return len(text)
 
 
 PROTOCOL = RLMProtocol(RLM_REPL)

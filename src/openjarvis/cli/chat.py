@@ -73,8 +73,8 @@ def chat(
 ) -> None:
     """Talk with a model, turn by turn; /help shows what else can be typed.
 
-    In a pipe every line is a turn, and answers alone go to standard output; with --json each is an
-    object on a line.
+    In a pipe every line is a turn or a command, and answers alone go to standard output; with
+    --json each is an object on a line.
     """
     config = load_config()
     agent = agent or config.agent.default
@@ -102,7 +102,6 @@ def chat(
     try:
         had_trouble = _converse(session, keyboard, _asking_for_json(out) if as_json else _ask)
     finally:
-        keyboard.close()
         session.close()
     if had_trouble and not keyboard.is_terminal:
         sys.exit(1)
@@ -148,13 +147,13 @@ def _converse(session: ChatSession, keyboard: Input, ask: Ask) -> bool:
         notice(f"{session.describe()}\n/help shows the commands, Ctrl-D leaves.")
     while True:
         try:
-            text = keyboard.read()
-            if text is None:
+            typed = keyboard.read()
+            if typed is None:
                 return had_trouble
-            if text.startswith("/"):
-                obey(text, session)
-            elif text.strip():
-                ask(session, text)
+            if typed.is_command:
+                obey(typed.text, session)
+            elif typed.text.strip():
+                ask(session, typed.text)
         except Leave:
             return had_trouble
         except KeyboardInterrupt:

@@ -34,6 +34,7 @@ def _help(session: ChatSession, _: str) -> None:
     for word, (_function, takes, text) in _COMMANDS.items():
         notice(f"/{f'{word} {takes}':<18} {text}")
     notice('A line that ends with \\ goes on; so does everything between two """.')
+    notice('//text asks about /text; what stands between two """ is never a command.')
     notice("Ctrl-C stops an answer, Ctrl-D leaves.")
 
 
@@ -67,7 +68,7 @@ def _engine(session: ChatSession, key: str) -> None:
 
 
 def _save(session: ChatSession, name: str) -> None:
-    path = Path(name or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md").expanduser()
+    path = _path(name or f"chat-{datetime.now():%Y%m%d-%H%M%S}.md")
     chat_files.save(session.messages, path)
     notice(f"Saved in {path}.")
 
@@ -75,8 +76,15 @@ def _save(session: ChatSession, name: str) -> None:
 def _load(session: ChatSession, name: str) -> None:
     if not name:
         raise ValueError("/load FILE: which conversation, saved as .json?")
-    session.messages = chat_files.load(Path(name).expanduser())
+    session.messages = chat_files.load(_path(name))
     notice(f"{len(session.messages)} messages; the next question goes on from there.")
+
+
+def _path(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"{name} names a user that is not known here.") from error
 
 
 def _clear(session: ChatSession, _: str) -> None:

@@ -9,21 +9,25 @@ from pydantic import TypeAdapter, ValidationError
 
 from openjarvis.cli.lazy import Failure
 from openjarvis.core.types import Message, Role
+from openjarvis.safety.opening import new_file
 
 
 def save(messages: Sequence[Message], path: Path) -> None:
     """Write a conversation to a new file: JSON where its name ends in `.json`, else Markdown.
 
+    Only its owner can read it.
+
     Raises:
-        Failure: when there is such a file already.
-        OSError: when it cannot be written.
+        Failure: when there is such a file already, or it cannot be written.
     """
     text = _as_json(messages) if path.suffix == ".json" else _as_markdown(messages)
     try:
-        with path.open("x", encoding="utf-8", errors="replace") as file:
+        with new_file(path) as file:
             file.write(text)
     except FileExistsError:
         raise Failure(f"{path} is there already; choose another name.", 2) from None
+    except OSError as error:
+        raise Failure(f"{path} could not be written: {error.strerror}.", 1) from error
 
 
 def load(path: Path) -> list[Message]:

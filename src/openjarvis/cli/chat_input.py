@@ -1,44 +1,54 @@
 """What the user types: one turn at a time, with line editing and a history at a terminal."""
 
-import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from openjarvis.cli.render import notice
+from openjarvis.cli.chat_history import History
 
 _PROMPT = "› "
 _MORE = "… "
 _QUOTES = '"""'
-_KEPT_LINES = 1_000
+
+
+class Typed(NamedTuple):
+    """One turn of the user's: a question, or a command, which begins with a slash."""
+
+    text: str
+    is_command: bool
 
 
 class Input:
     r"""Reads turns from standard input.
 
     A line that ends with a backslash goes on with the next one; so does everything between two
-    `\"\"\"`. At a terminal there is line editing where Python has `readline`, and the history is
-    kept in `history_path`, readable by the user only.
+    `\"\"\"`, which is never a command. At a terminal there is line editing where Python has
+    `readline`, a paste of several lines is one turn, and what is typed is kept in `history_path`.
     """
 
     def __init__(self, history_path: Path | None) -> None:
         # Either is None where the process was started with it closed.
         self.is_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
-        self._path = history_path if self.is_terminal else None
-        self._readline = _readline() if self.is_terminal else None
-        if self._readline is not None and self._path is not None:
-            self._readline.set_history_length(_KEPT_LINES)
-            with contextlib.suppress(OSError, UnicodeError):  # none yet, or not ours to read
-                self._readline.read_history_file(str(self._path))
+        self._history: History | None = None
+        readline = _readline() if self.is_terminal else None
+        if readline is None:
+            return
+        if os.environ.get("TERM", "dumb") != "dumb":
+            # Python switches it off, for the sake of programs that read what they wrote.
+            readline.parse_and_bind("set enable-bracketed-paste on")
+        if history_path is not None:
+            self._history = History(history_path)
+            for line in self._history.lines():
+                readline.add_history(line)
 
-    def read(self) -> str | None:
+    def read(self) -> Typed | None:
         """Return the next turn, None when there are no more."""
         line = self._line(_PROMPT)
         if line is None:
             return None
         if line.lstrip().startswith(_QUOTES):
-            return self._quoted(line.lstrip().removeprefix(_QUOTES))
+            return Typed(self._quoted(line.lstrip().removeprefix(_QUOTES)), is_command=False)
         lines = [line]
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
@@ -46,19 +56,7 @@ class Input:
             if more is None:
                 break
             lines.append(more)
-        return "\n".join(lines)
-
-    def close(self) -> None:
-        """Keep the history."""
-        if self._readline is None or self._path is None:
-            return
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
-            self._path.chmod(0o600)
-            self._readline.write_history_file(str(self._path))
-        except OSError as error:
-            notice(f"The history could not be kept in {self._path}: {error.strerror}.")
+        return _typed("\n".join(lines).strip("\n"))
 
     def _quoted(self, line: str | None) -> str:
         lines: list[str] = []
@@ -75,10 +73,20 @@ class Input:
             line = sys.stdin.readline() if sys.stdin else ""
             return line.rstrip("\r\n") if line else None
         try:
-            return input(prompt)
+            line = input(prompt)
         except EOFError:
             sys.stdout.write("\n")
             return None
+        if self._history is not None:
+            self._history.keep(line)
+        return line
+
+
+def _typed(text: str) -> Typed:
+    """Return a turn; a command is one line, and `//` begins a question that begins with a slash."""
+    if "\n" in text or not text.startswith("/"):
+        return Typed(text, is_command=False)
+    return Typed(text[1:], is_command=False) if text[1:2] == "/" else Typed(text, is_command=True)
 
 
 def _readline() -> Any:

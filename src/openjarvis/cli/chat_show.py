@@ -19,6 +19,8 @@ from openjarvis.llm.stream import (
 )
 from openjarvis.safety.terminal import plain
 
+_TAIL = 100
+
 
 class Show:
     """Shows one turn: answers on `out` unless `is_silent`, progress of tools on `line`."""
@@ -30,12 +32,22 @@ class Show:
         self._running: dict[str, str] = {}
         self._is_in_line = False
         self._held = ""
+        self._step: list[str] = []
+        self._tail = ""
+        self._is_turn_over = False
         self._goes_to_stderr = False
 
     def event(self, event: StreamEvent, *, is_answer: bool) -> None:
-        """Show what happened; text that `is_answer` goes to stdout."""
+        """Show what happened; text that `is_answer` goes to stdout.
+
+        Other text may turn out to be the answer as it stands, so it is shown when its turn is over;
+        until then its last line tells that it is written.
+        """
         if isinstance(event, TextEvent):
-            self._write(event.text, is_answer=is_answer)
+            if is_answer:
+                self._write(event.text, is_answer=True)
+            else:
+                self._hold(event.text)
         elif isinstance(event, ToolCallEvent):
             self._running[event.call.id] = event.call.name
             self._remark(call_lines.asked(event.call.name, event.call.arguments), dim=True)
@@ -43,6 +55,7 @@ class Show:
             self._running.pop(event.record.call_id, None)
             self._ended(event.record)
         elif isinstance(event, StepEvent):
+            self._is_turn_over = True
             self._end_line()
 
     def progress(self, call_id: str, text: str) -> None:
@@ -52,8 +65,10 @@ class Show:
             self._line.show(f"… {name}: {text}")
 
     def close(self) -> None:
-        """Show no more progress."""
+        """End what is shown, also in the middle of a line, and show no more progress."""
         self._running.clear()
+        self._show_step(self._taken_step())
+        self._end_line()
         with self._line.hidden():
             pass
 
@@ -69,6 +84,9 @@ class Show:
     def end(self, conversation: Conversation) -> None:
         """Show the answer where it was not shown yet, and what is to be known of it."""
         response = conversation.response()
+        step = self._taken_step()
+        if step.strip() != response.text.strip():
+            self._show_step(step)
         self._end_line()
         if not conversation.streams_answer:
             self.answer(response.text)
@@ -84,6 +102,25 @@ class Show:
             record.name, record.outcome, seconds=record.latency_seconds, said=record.output
         )
         self._remark(text, fg=colour)
+
+    def _hold(self, text: str) -> None:
+        """Keep text of which nobody knows yet whether it is a step or the answer."""
+        if self._is_turn_over:
+            self._show_step(self._taken_step())
+        self._step.append(text)
+        self._tail = (self._tail + text)[-_TAIL:]
+        last_line = self._tail.strip().rpartition("\n")[2]
+        self._line.show(f"… {last_line}")
+
+    def _taken_step(self) -> str:
+        with self._line.hidden():
+            step = "".join(self._step)
+        self._step, self._tail, self._is_turn_over = [], "", False
+        return step
+
+    def _show_step(self, step: str) -> None:
+        self._write(step, is_answer=False)
+        self._end_line()
 
     def _write(self, text: str, *, is_answer: bool) -> None:
         # A line end of Windows may come in two pieces.
@@ -105,6 +142,7 @@ class Show:
         self._is_in_line, self._held = False, ""
 
     def _remark(self, text: str, *, fg: str | None = None, dim: bool = False) -> None:
+        self._show_step(self._taken_step())
         self._end_line()
         with self._line.hidden():
             click.secho(plain(text), err=True, fg=fg, dim=dim)

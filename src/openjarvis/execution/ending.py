@@ -8,6 +8,7 @@ import asyncio
 import threading
 from typing import Any, NamedTuple
 
+from openjarvis.core.cancellation import Cancelled
 from openjarvis.core.errors import ToolError
 from openjarvis.core.types import ToolResult
 from openjarvis.execution.deadline import TimedOut
@@ -53,7 +54,10 @@ class Endings:
             return _failed(trip, type(error).__name__, Detail.RAISED)
 
     def _of_error(self, trip: Trip, error: BaseException) -> Ending:
+        if isinstance(error, Cancelled):
+            return self.interrupted(trip)
         if isinstance(error, TimedOut):
+            trip.cancellation.cancel()
             error = late(trip, error)
         if isinstance(error, Stopped):
             result = ToolResult(trip.call.name, error.text, success=False, metadata=error.metadata)
@@ -66,8 +70,9 @@ class Endings:
         return _failed(trip, text, Detail.RAISED)
 
     def interrupted(self, trip: Trip) -> Ending:
-        """Return the ending of a call broken off from outside; it does not start any more."""
+        """Return the ending of a call broken off from outside; what it holds is ended with it."""
         trip.give_up()
+        trip.cancellation.cancel()
         text = f"{trip.call.name[:64]} was interrupted before it ended."
         return _failed(trip, text, Detail.INTERRUPTED)
 

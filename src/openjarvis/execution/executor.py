@@ -269,7 +269,8 @@ class ToolExecutor:
                 trip.asked_seconds = None  # only the tool's own time counts from here
             if not trip.start(self._registrar.started):
                 return self._endings.interrupted(trip)  # nobody waits for this call any more
-            return self._endings.of_value(trip, self._invoke(trip))
+            with trip.cancellation.covering():
+                return self._endings.of_value(trip, self._invoke(trip))
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises becomes a result
             return self._endings.of_error(trip, error)
 
@@ -290,7 +291,8 @@ class ToolExecutor:
         if entry.is_async:
             if not trip.start(self._registrar.started):
                 return self._endings.interrupted(trip)
-            value = await WithinDeadline(self._invoke(trip), entry.seconds)
+            with trip.cancellation.covering():
+                value = await WithinDeadline(self._invoke(trip), entry.seconds)
             return self._endings.of_value(trip, value)
         job, ended = workers.start_async(lambda: self._work(trip, None))
         try:

@@ -1,5 +1,6 @@
 """Common approvers, built from rules: `llm.policy(allow_read_only=True, deny=["delete_*"], …)`."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,9 @@ Limit = float | Callable[[Any], bool]
 LONGEST_QUESTION = 5_000
 """Arguments with more characters are denied: nobody reads them before answering."""
 _QUESTIONS = 3
+_BLANKS = re.compile(r" {20,}+")
+# Unicode calls them printable, but they are empty: the fillers of Hangul and the blank of Braille.
+_INVISIBLE = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
 
 
 class Policy:
@@ -125,7 +129,7 @@ def read_by_a_person(request: ToolCallRequest) -> str | Denied:
             f"its arguments have {len(arguments):,} characters, more than a person is asked about "
             f"({LONGEST_QUESTION:,})"
         )
-    return one_line(arguments, LONGEST_QUESTION)
+    return _visible(one_line(arguments, LONGEST_QUESTION))
 
 
 class Terminal:
@@ -153,7 +157,11 @@ class Terminal:
                 _forget_what_was_typed(source)
                 sink.write("Allow? [y]es, [n]o and why, [a]lways for this tool: ")
                 sink.flush()
-                word, _, reason = source.readline().strip().partition(" ")
+                line = source.readline()
+                if not line.endswith("\n"):  # Ctrl-D, or the terminal is gone
+                    sink.write("\n")
+                    break
+                word, _, reason = line.strip().partition(" ")
                 answer = word.lower().rstrip(",:")
                 if answer in ("n", "no"):
                     return Denied(reason.strip() or "the user said no", code="DENIED_BY_USER")
@@ -164,6 +172,12 @@ class Terminal:
                 if answer in ("y", "yes", "a", "always"):
                     return None
             return Denied("the user gave no answer", code="DENIED_BY_USER")
+
+
+def _visible(text: str) -> str:
+    """Return `text` with what shows as nothing written out: it could push the rest out of sight."""
+    text = _BLANKS.sub(lambda found: f"[{len(found[0])} blanks]", text)
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _forget_what_was_typed(source: TextIO) -> None:

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from openjarvis.core.cancellation import Cancellation
 from openjarvis.core.types import ToolCall, ToolResult
 from openjarvis.execution.approval import Approver
 from openjarvis.execution.deadline import TimedOut
@@ -70,6 +71,7 @@ class Trip:
         "audit_row",
         "began",
         "call",
+        "cancellation",
         "found",
         "input",
         "key",
@@ -100,6 +102,7 @@ class Trip:
         self.audit_row: int | None = None
         self.performed: Performed | None = None
         self.stage = 0
+        self.cancellation = Cancellation()
         self._started: float | None = None
         self._is_given_up = False
         self._gate = Lock()

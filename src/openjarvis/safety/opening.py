@@ -9,9 +9,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 if sys.platform == "win32":
     import ctypes
@@ -32,6 +32,9 @@ _PASS_THROUGH = _flags("O_PATH", "O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 _LIST = _flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC")
 # Without O_NONBLOCK a FIFO would hold the caller until somebody writes to it.
 _READ = _flags("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
+_APPEND = _READ | _flags("O_WRONLY", "O_APPEND", "O_CREAT")
+_NEW = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_CLOEXEC")
+_OWNER_ONLY = 0o600
 
 
 class NotRegular(OSError):
@@ -60,6 +63,40 @@ def open_regular(root: Path, parts: Sequence[str]) -> int:
         # A device may act on being opened, so its kind is looked at before and, for certain, after.
         _refuse_other_kinds(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False))
         return _checked(os.open(parts[-1], _READ, dir_fd=parent))
+
+
+def open_to_append(path: Path) -> int:
+    """Return a descriptor of the regular file at `path`, to write at its end.
+
+    It is made where there is none; only its owner can read it from then on.
+
+    Raises:
+        NotRegular: when it is something else.
+        OSError: when it cannot be opened, or is a link.
+    """
+    with suppress(FileNotFoundError):
+        _refuse_other_kinds(os.lstat(path))
+    descriptor = _checked(os.open(path, _APPEND, _OWNER_ONLY))
+    if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode & 0o077:
+        os.fchmod(descriptor, _OWNER_ONLY)
+    return descriptor
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[TextIO]:
+    """Give a new text file at `path` that only its owner can read; removed again when that fails.
+
+    Raises:
+        OSError: when something is there already, or the file cannot be made or written.
+    """
+    descriptor = os.open(path, _NEW, _OWNER_ONLY)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
+        try:
+            yield file
+            file.flush()
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
 
 def list_directory(root: Path, parts: Sequence[str]) -> Listing:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from openjarvis.core.cancellation import ended_when_cancelled
 from openjarvis.core.errors import ToolError
 from openjarvis.core.extras import how_to_install
 from openjarvis.sandbox.outcome import Ending, Execution
@@ -60,7 +61,8 @@ class Container:
                 client.containers.get(name).remove(force=True)
             raise self._not_started(error) from error
         try:
-            return self._finish(container)
+            with ended_when_cancelled(lambda: _remove(container)):
+                return self._finish(container)
         finally:
             _remove(container)
 
@@ -156,8 +158,9 @@ def _logs(container: Any, *, stdout: bool) -> str:
 def _remove(container: Any) -> None:
     try:
         container.remove(force=True)
-    except Exception:  # noqa: BLE001 - the result stands; whoever looks after the engine is told
-        _log.exception("A container could not be removed")
+    except Exception as error:  # noqa: BLE001 - the result stands; whoever looks after it is told
+        if type(error).__name__ != "NotFound":  # a call that was given up has removed it before
+            _log.exception("A container could not be removed")
 
 
 def _is_timeout(error: Exception) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Final
 
+from openjarvis.core.cancellation import ended_when_cancelled
 from openjarvis.sandbox import command
 from openjarvis.sandbox.capture import Capture
 from openjarvis.sandbox.child.plan import Plan
@@ -94,7 +95,8 @@ class Interpreter:
     def run(self, source: bytes, *, is_last: bool) -> Execution:
         """Return what `source` gave; with `is_last` the process ends with it, as a program does.
 
-        A process that does not answer in time, floods or fills the disk is killed.
+        A process that does not answer in time, floods or fills the disk is killed; so is one whose
+        call is given up.
         """
         return self._do(b"F" if is_last else b"R", source, is_last=is_last)
 
@@ -106,8 +108,9 @@ class Interpreter:
     def _do(self, kind: bytes, source: bytes, *, is_last: bool) -> Execution:
         deadline = time.monotonic() + self._limits.timeout_seconds
         try:
-            self._send(kind, source, deadline=deadline)
-            reply = self._reply(deadline)
+            with ended_when_cancelled(self.kill):
+                self._send(kind, source, deadline=deadline)
+                reply = self._reply(deadline)
             if reply is not None and not is_last:
                 self._check_disk()
                 return self._result(_code_of(reply), None)
