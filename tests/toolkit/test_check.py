@@ -1,6 +1,7 @@
 import copy
 import json
 import re
+import time
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -521,3 +522,17 @@ def test_any_thread_may_check() -> None:
         thread.join()
 
     assert results == [True] * 4
+
+
+def test_a_pattern_that_takes_too_long_refuses_the_value_and_holds_nobody_up() -> None:
+    slow = {"pattern": r"^(a|aa)+(?!x)\1b$"}
+    checker = Checker({"type": "object", "properties": {"a": {"items": {"not": slow}}, "b": slow}})
+    began = time.monotonic()
+
+    with pytest.raises(ArgumentsError, match="takes too long to check against its pattern"):
+        checker.check({"a": ["a" * 24] * 500})
+    with pytest.raises(ArgumentsError, match="'b' takes too long"):
+        checker.check({"b": "a" * 30})
+
+    assert time.monotonic() - began < 5
+    assert checker.check({"b": "aab"}) == {"b": "aab"}

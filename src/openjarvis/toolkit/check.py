@@ -25,6 +25,7 @@ _MEANING = 100
 _ROUNDS = 4
 _MAX_MENDS = 10_000
 _MASK = "the value"
+_PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=20_000)  # about a millisecond
 
 
 class ArgumentsError(ValueError):
@@ -103,7 +104,7 @@ class Checker:
         try:
             self._effort = Effort(self._schema)
             self._validator = jsonschema_rs.validator_for(
-                self._schema, mask=_MASK, retriever=_refuse_to_fetch
+                self._schema, mask=_MASK, retriever=_refuse_to_fetch, pattern_options=_PATTERNS
             )
         except ValueError as error:
             reason = str(error).split("\n", 1)[0]
@@ -175,6 +176,8 @@ class Checker:
         if kind in ("additionalProperties", "unevaluatedProperties"):
             return self._unknown(details["unexpected"], error, inside, quotes)
         subject = f"'{place}'" if place else "the arguments"
+        if kind == "pattern" and "error" in details:
+            return [f"{subject} takes too long to check against its pattern"]
         if kind == "propertyNames":
             return [f"a name{inside or ' of the arguments'} {_reason(details['error'])}"]
         if kind == "enum":
