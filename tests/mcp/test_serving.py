@@ -79,15 +79,20 @@ def test_what_is_no_message_is_answered_too(tmp_path: Path) -> None:
         json.dumps({"jsonrpc": "2.0", "id": 14, "method": "ping"}),
     ]
 
-    done = subprocess.run(
+    with subprocess.Popen(
         command(tmp_path, "--tools", "chatty"),
         env=environment(tmp_path),
-        input="\n".join(lines).encode() + b"\n",
-        capture_output=True,
-        timeout=60,
-    )
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as host:
+        assert host.stdin is not None
+        assert host.stdout is not None
+        host.stdin.write("\n".join(lines).encode() + b"\n")
+        host.stdin.flush()
+        answers = [json.loads(host.stdout.readline()) for _ in lines]
+        host.stdin.close()
 
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["id"] for one in answers] == [13, "a-b", None, None, 14]
     assert all("no message of the protocol" in str(one["error"]) for one in answers[:4])
 
