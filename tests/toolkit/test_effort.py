@@ -142,3 +142,20 @@ def test_schemas_that_people_write_are_checked_as_before() -> None:
     own = {"$id": "urn:order", "$defs": {"a": {"type": "integer"}}, "type": "object"}
     Checker({**own, "properties": {"n": {"$ref": "urn:order#/$defs/a"}}}).check({"n": 3})
     Checker({"properties": {"$ref": {"type": "string"}}}).check({"$ref": "text"})
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ({"uniqueItems": True}, list(range(5_000))),
+        ({"items": {"enum": [[n] for n in range(200)]}}, [[n] for n in range(20)]),
+        ({"items": {"required": [f"a{n}" for n in range(200)]}}, [{}] * 50),
+    ],
+)
+def test_keywords_that_look_at_many_things_are_counted_by_them(
+    part: dict[str, Any], value: list[Any]
+) -> None:
+    checker = Checker({"properties": {"x": {"allOf": [part] * 60}}})
+
+    with pytest.raises(ArgumentsError, match="100,000 steps"):
+        checker.check({"x": value})

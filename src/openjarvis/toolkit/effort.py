@@ -15,6 +15,7 @@ MAX_STEPS = 100_000
 """How many steps a check may take; a bit less than a second."""
 
 _COUNTED_FROM = 1_000
+_SOME = 20  # members, of a list that nobody has seen yet
 _REPEATED = 4  # a validator goes through what lies beside these keywords again, measured thrice
 _AGAIN = ("unevaluatedProperties", "unevaluatedItems")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -72,7 +73,7 @@ class Effort:
             size = known[id(schema)]
             return _COUNTED_FROM + 1 if size is None else size
         known[id(schema)] = None
-        size = 1 + _again(schema) * sum(
+        size = _own_steps(schema, [None] * _SOME) + _again(schema) * sum(
             self._unfolded(part, known) for part in self._parts.here(schema)
         )
         size += sum(self._unfolded(part, known) for part in _inside(schema))
@@ -132,12 +133,24 @@ class _Count:
                 raise TooMuchEffort("it refers to itself without going deeper into the value")
             return steps
         self._known[pair] = None
-        steps = 1 + _again(schema) * sum(self.of(part, value) for part in self._parts.here(schema))
+        steps = _own_steps(schema, value) + _again(schema) * sum(
+            self.of(part, value) for part in self._parts.here(schema)
+        )
         steps += sum(self.of(part, member) for part, member in _pairs(schema, value))
         if steps > MAX_STEPS or len(self._known) > MAX_STEPS:
             raise TooMuchEffort(f"it takes more than {MAX_STEPS:,} steps to check")
         self._known[pair] = steps
         return steps
+
+
+def _own_steps(schema: dict[str, Any], value: Any) -> int:
+    """Return the steps of the keywords of `schema` that look at more than one thing."""
+    steps = 1
+    for key in ("required", "enum"):
+        steps += len(_list(schema.get(key)))
+    if schema.get("uniqueItems") is True and isinstance(value, list):
+        steps += len(value)
+    return steps
 
 
 def _again(schema: dict[str, Any]) -> int:
