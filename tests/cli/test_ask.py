@@ -323,7 +323,7 @@ class TestAtATerminal:
     def test_a_denied_call_is_told_once(self) -> None:
         shown = at_a_terminal("ask", "--tools", "erase", "--approve", "deny", "erase it all")
 
-        assert "✗ erase 0.00 s · denied: The call to erase was denied" in shown
+        assert re.search(r"✗ erase 0\.\d\d s · denied: The call to erase was denied", shown)
         assert shown.count("was denied and did not run") == 2  # in the line, and as the answer
 
     def test_with_json_nothing_is_shown(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from openjarvis.core.cancellation import ended_when_cancelled
 from openjarvis.core.errors import ToolDefinitionError, ToolError
 from openjarvis.core.events import EventBus, EventType
 from openjarvis.core.types import ToolCall, ToolResult
@@ -897,3 +898,25 @@ def test_an_executor_of_other_tools_keeps_the_settings_and_nothing_else() -> Non
     assert "characters cut" in after.execute(ToolCall("1", "second", "")).content
     assert "Available: second." in after.execute(ToolCall("2", "first", "")).content
     assert "Available: first." in before.execute(ToolCall("3", "second", "")).content
+
+
+def in_a_loop(executor: ToolExecutor, call: ToolCall) -> ToolResult:
+    return asyncio.run(executor.aexecute(call))
+
+
+@pytest.mark.parametrize("run", [ToolExecutor.execute, in_a_loop])
+def test_what_a_late_tool_holds_is_ended_and_it_does_not_run_on(run: Any) -> None:
+    @tool(timeout_seconds=0.2)
+    def hold() -> str:
+        """Wait for the end."""
+        released = threading.Event()
+        with ended_when_cancelled(released.set):
+            released.wait(60)
+        return "released"
+
+    executor = ToolExecutor([hold])
+
+    results = [run(executor, ToolCall("1", "hold", "{}")) for _ in range(2)]
+
+    assert {result.content for result in results} == {"hold timed out after 0.2 s."}
+    assert not any(result.metadata["still_running"] for result in results)

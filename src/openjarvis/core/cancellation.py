@@ -22,15 +22,19 @@ class Cancellation:
     def __init__(self) -> None:
         self._lock = Lock()
         self._is_cancelled = False
-        self._ends: dict[object, Callable[[], None]] = {}
+        self._ends: dict[object, Callable[[], object]] = {}
 
-    def cancel(self) -> None:
-        """End what the call holds, in this thread; it can hold nothing more. Twice is fine."""
+    def cancel(self) -> bool:
+        """End what the call holds, in this thread; tell whether it held anything.
+
+        It can hold nothing more. Twice is fine.
+        """
         with self._lock:
             self._is_cancelled = True
             ends, self._ends = list(self._ends.values()), {}
         for end in ends:
             end()
+        return bool(ends)
 
     @contextmanager
     def covering(self) -> Iterator[None]:
@@ -47,7 +51,7 @@ class Cancellation:
                 _present.reset(before)
 
     @contextmanager
-    def _ending(self, end: Callable[[], None]) -> Iterator[None]:
+    def _ending(self, end: Callable[[], object]) -> Iterator[None]:
         key = object()
         with self._lock:
             if self._is_cancelled:
@@ -64,7 +68,7 @@ _present: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 
 @contextmanager
-def ended_when_cancelled(end: Callable[[], None]) -> Iterator[None]:
+def ended_when_cancelled(end: Callable[[], object]) -> Iterator[None]:
     """Have `end` called, in any thread, when the call that runs here is given up in the block.
 
     Raises:

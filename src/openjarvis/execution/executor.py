@@ -232,12 +232,10 @@ class ToolExecutor:
         request = request_of(trip)
         try:
             if is_async(approver):
-                refusal = await WithinDeadline(
-                    asked_async(approver, request), self._approve_timeout
-                )
+                answer = asked_async(approver, request)
             else:
                 answer = workers.run_in_worker(lambda: asked(approver, request))
-                refusal = await WithinDeadline(answer, self._approve_timeout)
+            refusal = await WithinDeadline(answer, self._approve_timeout)
         except TimedOut as timeout:
             refusal = timed_out(timeout.seconds)
         if refusal is not None:
@@ -300,8 +298,10 @@ class ToolExecutor:
                 await asyncio.wait({ended}, timeout=wait)
                 if job.is_done():
                     break
-        except TimedOut:
-            self._leave(trip, job)
+        except TimedOut as timeout:
+            if trip.cancellation.cancel():
+                await asyncio.wait({ended}, timeout=GRACE_SECONDS)
+            self._leave(trip, job, timeout)
             raise
         ending: Ending = job.result()
         return ending
@@ -339,7 +339,9 @@ class ToolExecutor:
                 if job.wait(wait):
                     break
         except TimedOut as timeout:
-            self._leave(trip, job)
+            if trip.cancellation.cancel():
+                job.wait(GRACE_SECONDS)
+            self._leave(trip, job, timeout)
             return self._endings.of_error(trip, timeout)
         return self._ending_of(trip, job)
 
@@ -350,12 +352,13 @@ class ToolExecutor:
             return self._endings.of_error(trip, error)
         return ending
 
-    def _leave(self, trip: Trip, job: workers.Job | LoopJob) -> None:
+    def _leave(self, trip: Trip, job: workers.Job | LoopJob, timeout: TimedOut) -> None:
         """Turn away from a call that goes on behind its deadline."""
+        timeout.is_running = timeout.is_running and not job.is_done()
         if isinstance(job, LoopJob):
             job.cancel()
             background_loop.abandon()
-        elif trip.is_running:
+        elif timeout.is_running:
             trip.entry.left_running.append(job)
 
     def _settle(self, one: "_Begun") -> None:
