@@ -2,10 +2,10 @@
 
 import logging
 from functools import cached_property
-from threading import Event
 from typing import Any
 
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus
+from openjarvis.channels.delivery import bind, deliver
 from openjarvis.channels.masking import conceal_parts_of
 from openjarvis.channels.probing import probe
 from openjarvis.channels.splitting import MAX_PARTS, split
@@ -15,7 +15,6 @@ from openjarvis.core.extras import how_to_install
 from openjarvis.safety.concealment import masked
 
 _log = logging.getLogger("openjarvis.channels")
-_FIRST_PAUSE = 0.5
 _SLACK_BLOCK = 3_000
 
 
@@ -26,7 +25,6 @@ class AppriseChannel(BaseChannel):
         super().__init__()
         self.channel_id = name
         self._settings = settings
-        self._never = Event()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.channel_id!r})"
@@ -63,8 +61,16 @@ class AppriseChannel(BaseChannel):
                 f"characters a message, and at most {MAX_PARTS} are sent of one text."
             )
         for number, part in enumerate(parts, 1):
-            self._deliver(plugin, part, f"part {number} of {len(parts)}" if parts[1:] else "")
+            reason = deliver(plugin, part, settings=self._settings)
+            if reason:
+                place = f" (part {number} of {len(parts)})" if parts[1:] else ""
+                raise self._failure(place, masked(reason))
         return True
+
+    def _failure(self, place: str, told: str) -> ChannelError:
+        told = told or "the service did not take it"
+        _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
+        return ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
 
     def status(self) -> ChannelStatus:
         return self.look()[0]
@@ -113,39 +119,7 @@ class AppriseChannel(BaseChannel):
                 f"The address of the channel {self.channel_id!r} is none that can be sent to "
                 f"(scheme {scheme!r}); see the services of apprise for how it is written."
             )
-        return plugin
-
-    def _deliver(self, plugin: Any, text: str, part: str) -> None:
-        """Send one message, again where the service refused it; never after a time-out.
-
-        Raises:
-            ChannelError: when the service did not take it.
-        """
-        # Loaded by `made` already.
-        from apprise import Apprise, AppriseResultStatus, NotifyFormat
-
-        apprise = Apprise()
-        apprise.add(plugin)
-        reason = ""
-        for attempt in range(self._settings.attempts):
-            if attempt:
-                self._never.wait(_FIRST_PAUSE * 2 ** (attempt - 1))
-            result = apprise.notify(
-                text, body_format=NotifyFormat.TEXT, timeout=self._settings.timeout_seconds
-            )
-            if result:
-                return
-            if result.status is AppriseResultStatus.TIMEOUT:
-                reason = (
-                    f"no answer within {self._settings.timeout_seconds:g} s; the message may or "
-                    "may not have arrived"
-                )
-                break
-            reason = "; ".join(dict.fromkeys(entry.message for entry in result.logs()))
-        place = f" ({part})" if part else ""
-        told = masked(reason) or "the service did not take it"
-        _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
-        raise ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
+        return bind(plugin, self._settings.timeout_seconds)
 
 
 def _longest(plugin: Any) -> int:
