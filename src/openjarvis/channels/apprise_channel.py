@@ -36,9 +36,7 @@ class AppriseChannel(BaseChannel):
         Raises:
             ConfigError: when a variable is not set.
         """
-        address = filled(self._settings.url, f"the channel {self.channel_id!r}")
-        conceal_parts_of(address)
-        return address
+        return filled(self._settings.url, f"the channel {self.channel_id!r}")
 
     def send(
         self,
@@ -112,12 +110,13 @@ class AppriseChannel(BaseChannel):
             raise ChannelError(
                 f"Channels need the extra `channels`: {how_to_install('channels')}."
             ) from error
+        # Here, where the loggers of what sends are there to be masked.
+        conceal_parts_of(address)
         plugin = Apprise.instantiate(address, suppress_exceptions=True)
         if plugin is None:
-            scheme = self._settings.url.partition("://")[0][:20]
             raise ChannelError(
-                f"The address of the channel {self.channel_id!r} is none that can be sent to "
-                f"(scheme {scheme!r}); see the services of apprise for how it is written."
+                f"The address of the channel {self.channel_id!r} is none that can be sent to; see "
+                "the services of apprise for how it is written."
             )
         return bind(plugin, self._settings.timeout_seconds)
 

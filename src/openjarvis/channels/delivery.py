@@ -46,7 +46,7 @@ def deliver(plugin: Any, text: str, *, settings: ChannelConfig) -> str:
             return ""
         if result.status is AppriseResultStatus.TIMEOUT:
             return f"no answer within {settings.timeout_seconds:g} s; {_PERHAPS}"
-        told = "; ".join(dict.fromkeys(entry.message for entry in result.logs()))
+        told = "; ".join(dict.fromkeys(entry.message.rstrip(".") for entry in result.logs()))
         status = _STATUS.search(told)
         if len(requests) != 1 or status is None:
             return f"{told}; {_PERHAPS}" if requests else told

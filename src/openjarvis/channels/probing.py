@@ -105,4 +105,4 @@ def _reached(plugin: Any, timeout: float) -> Seen:
     if not host:
         return ChannelStatus.DISCONNECTED, "the service cannot be asked without sending"
     with socket.create_connection((host, port), timeout):
-        return ChannelStatus.CONNECTED, f"{host}:{port} can be reached; the token was not tried"
+        return ChannelStatus.CONNECTED, "the server can be reached; the token was not tried"
