@@ -110,9 +110,9 @@ class AppriseChannel(BaseChannel):
             raise ChannelError(
                 f"Channels need the extra `channels`: {how_to_install('channels')}."
             ) from error
-        # Here, where the loggers of what sends are there to be masked.
         conceal_parts_of(address)
         plugin = Apprise.instantiate(address, suppress_exceptions=True)
+        conceal_parts_of(address)  # in the logs also of what was imported for the service
         if plugin is None:
             raise ChannelError(
                 f"The address of the channel {self.channel_id!r} is none that can be sent to; see "

@@ -23,7 +23,12 @@ SHORTEST_PASSWORD = 4
 """What is shorter is not masked: it would be in every line."""
 
 _LONGEST_READ = 100_000
-_LOGGERS = re.compile(r"(openjarvis|apprise|urllib3|httpx2|httpcore2|mcp|client|asyncio)(\.|$)")
+_LOGGERS = re.compile(
+    r"(openjarvis|apprise|urllib3|oauthlib|requests_oauthlib|httpx2|httpcore2|mcp|client|asyncio)(\.|$)"
+)
+_MADE_LATER = tuple(f"httpcore2.{name}" for name in ("connection", "http11", "http2", "proxy"))
+"""Loggers of what is imported with the first request."""
+
 _formatter = logging.Formatter()
 _known: set[str] = set()
 _found: re.Pattern[str] | None = None
@@ -43,6 +48,8 @@ def conceal(values: Iterable[str]) -> None:
             longer_first = sorted(_known, key=len, reverse=True)
             # Names of hosts come back in small letters.
             _found = re.compile("|".join(map(_finding, longer_first)), re.IGNORECASE)
+    for name in _MADE_LATER:
+        logging.getLogger(name)
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if (
             _LOGGERS.match(name)
