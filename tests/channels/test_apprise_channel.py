@@ -1,6 +1,7 @@
 import logging
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 from typing import Self
@@ -8,6 +9,7 @@ from typing import Self
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
+from apprise.plugins.telegram import NotifyTelegram
 
 from channel_server import HANG_UP, Received, ServiceServer
 from openjarvis.channels.apprise_channel import AppriseChannel
@@ -319,6 +321,52 @@ class MailServer:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+class DrippingServer:
+    """Answers with a header line now and then, without an end."""
+
+    def __enter__(self) -> Self:
+        outer = self
+        self._ended = Event()
+
+        class Handler(StreamRequestHandler):
+            def handle(self) -> None:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                with suppress(OSError):
+                    while not outer._ended.wait(0.05):
+                        self.wfile.write(b"X-A: b\r\n")
+
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def test_the_status_of_a_service_that_answers_drop_by_drop_has_a_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with DrippingServer() as server:
+        monkeypatch.setattr(NotifyTelegram, "notify_url", f"{server.url}/bot")
+
+        looked = channel(TELEGRAM, timeout_seconds=0.3).look()
+
+    assert looked == (ChannelStatus.DISCONNECTED, "no answer within 0.3 s")
+
+
+def test_an_answer_without_end_to_a_status_is_not_read(service: ServiceServer) -> None:
+    service.answer = lambda request: (200, "x" * 2_000_000)
+
+    status, seen = channel(SLACK_BOT).look()
+
+    assert status is ChannelStatus.DISCONNECTED
+    assert "answers 200" in seen
 
 
 @pytest.fixture
