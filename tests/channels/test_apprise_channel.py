@@ -2,6 +2,8 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from email import message_from_bytes
+from email.policy import default as default_policy
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
 from typing import Self
@@ -398,6 +400,33 @@ def test_mail_is_sent_and_its_server_asked(mail: Controller) -> None:
     assert made.status() is ChannelStatus.CONNECTED
 
     assert b"the build is green" in mail.handler.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "subject", "expected"),
+    [
+        ("\nThe build is green.\nAll of it.", "", "The build is green."),
+        ("x" * 100, "", "x" * 78 + "…"),
+        ("The build is green.", "Build\r\nBcc: eve@example.org", "Build Bcc: eve@example.org"),
+    ],
+)
+def test_a_mail_has_a_subject(mail: Controller, content: str, subject: str, expected: str) -> None:
+    channel(
+        f"mailto://127.0.0.1:{mail.port}?from=a@example.org&to=b@example.org&mode=insecure"
+    ).send("ops", content, metadata={"subject": subject})
+
+    sent = message_from_bytes(mail.handler.messages[0], policy=default_policy)
+    assert sent["Subject"] == expected
+    assert sent.get_body(("plain",)).get_content().split() == content.split()
+
+
+def test_a_subject_is_the_first_line_where_there_are_no_titles(service: ServiceServer) -> None:
+    channel(TELEGRAM).send("ops", "It is green.", metadata={"subject": "Build"})
+    channel(DISCORD).send("ops", "x" * 2_000, metadata={"subject": "Build"})
+
+    first, *rest = service.texts()
+    assert first.splitlines() == ["Build", "It is green."]
+    assert [len(text) <= 2_000 for text in rest] == [True, True]
 
 
 def test_variables_of_the_address_are_filled_in_or_named(

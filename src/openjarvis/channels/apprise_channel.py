@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus
-from openjarvis.channels.delivery import bind, deliver
+from openjarvis.channels.delivery import Delivery, bind
 from openjarvis.channels.masking import conceal_parts_of
 from openjarvis.channels.probing import probe
 from openjarvis.channels.splitting import MAX_PARTS, split
@@ -13,9 +13,19 @@ from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
 from openjarvis.core.extras import how_to_install
 from openjarvis.safety.concealment import masked
+from openjarvis.safety.terminal import plain
 
 _log = logging.getLogger("openjarvis.channels")
 _SLACK_BLOCK = 3_000
+_LONGEST_SUBJECT = 78
+_MAIL = frozenset(
+    [
+        "NotifyBrevo", "NotifyEmail", "NotifyGroundmail", "NotifyMailerSend", "NotifyMailgun",
+        "NotifyOffice365", "NotifyPostmark", "NotifyResend", "NotifySES", "NotifySMTP2Go",
+        "NotifySendGrid", "NotifySendPulse", "NotifySparkPost",
+    ]
+)  # fmt: skip
+"""The services of apprise that send mail."""
 
 
 class AppriseChannel(BaseChannel):
@@ -46,27 +56,34 @@ class AppriseChannel(BaseChannel):
         conversation_id: str = "",
         metadata: dict[str, Any] | None = None,
     ) -> bool:
+        """Send `content`, under the `subject` of `metadata`; a mail without one has its first line.
+
+        Raises:
+            ChannelError: when there is no such channel, or why the service did not take it.
+        """
         if channel != self.channel_id:
             raise ChannelError(f"There is no channel {channel!r} here, only {self.channel_id!r}.")
         plugin = self.plugin(conversation_id)
+        if not content.strip():
+            raise ChannelError("The message is empty.")
+        subject = str((metadata or {}).get("subject", ""))
+        title, content = _titled(plugin, subject, content)
         longest = _longest(plugin)
         parts = split(content, longest)
-        if not parts:
-            raise ChannelError("The message is empty.")
         if len(parts) > MAX_PARTS:
             raise ChannelError(
                 f"The message is too long: {self.channel_id!r} takes {longest:,} "
                 f"characters a message, and at most {MAX_PARTS} are sent of one text."
             )
+        delivery = Delivery(plugin, self._settings)
         for number, part in enumerate(parts, 1):
-            reason = deliver(plugin, part, settings=self._settings)
+            reason = delivery.send(part, title=title if number == 1 else "")
             if reason:
                 place = f" (part {number} of {len(parts)})" if parts[1:] else ""
                 raise self._failure(place, masked(reason))
         return True
 
     def _failure(self, place: str, told: str) -> ChannelError:
-        told = told or "the service did not take it"
         _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
         return ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
 
@@ -126,3 +143,15 @@ def _longest(plugin: Any) -> int:
     limit: int = plugin.body_maxlen
     # Slack refuses longer blocks; what apprise says is the limit of its attachments.
     return min(limit, _SLACK_BLOCK) if getattr(plugin, "use_blocks", False) else limit
+
+
+def _titled(plugin: Any, subject: str, content: str) -> tuple[str, str]:
+    """Return title and text; where the service has no titles the subject is the first line."""
+    if not subject and type(plugin).__name__ in _MAIL:
+        subject = content.strip().splitlines()[0]
+    subject = " ".join(plain(subject).split())
+    if len(subject) > _LONGEST_SUBJECT:
+        subject = subject[:_LONGEST_SUBJECT] + "…"
+    if not subject or (plugin.title_maxlen > 0 and not plugin.overflow_amalgamate_title):
+        return subject, content
+    return "", f"{subject}\n{content}"

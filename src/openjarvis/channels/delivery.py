@@ -22,47 +22,56 @@ def bind(plugin: Any, seconds: float) -> Any:
     return plugin
 
 
-def deliver(plugin: Any, text: str, *, settings: ChannelConfig) -> str:
-    """Send a message; return why the service did not take it, "" when it did.
+class Delivery:
+    """Sends through one of apprise's plugins, and counts its requests."""
 
-    It is sent again only when the one request that was made was refused for now. After a time-out,
-    a broken connection or a refusal by one of several recipients it may have arrived.
-    """
-    # Optional, and loaded already by whoever made the plugin.
-    from apprise import Apprise, AppriseResultStatus, NotifyFormat
+    def __init__(self, plugin: Any, settings: ChannelConfig) -> None:
+        # Optional, and loaded already by whoever made the plugin.
+        from apprise import Apprise
 
-    requests = _requests_of(plugin)
-    apprise = Apprise()
-    apprise.add(plugin)
-    told = ""
-    for attempt in range(settings.attempts):
-        if attempt:
-            Event().wait(_FIRST_PAUSE * 2 ** (attempt - 1))
-        requests.clear()
-        result = apprise.notify(
-            text, body_format=NotifyFormat.TEXT, timeout=settings.timeout_seconds
+        self._settings = settings
+        self._requests = 0
+        self._throttle = plugin.throttle
+        plugin.throttle = self._counted
+        self._apprise = Apprise()
+        self._apprise.add(plugin)
+
+    def send(self, text: str, *, title: str) -> str:
+        """Send a message; return why the service did not take it, "" when it did.
+
+        It is sent again only when the one request that was made was refused for now. After a
+        time-out, a broken connection or a refusal by one of several recipients it may have arrived.
+        """
+        told = ""
+        for attempt in range(self._settings.attempts):
+            if attempt:
+                Event().wait(_FIRST_PAUSE * 2 ** (attempt - 1))
+            self._requests = 0
+            result = self._notified(text, title)
+            if result:
+                return ""
+            told = "; ".join(dict.fromkeys(one.message.rstrip(".") for one in result.logs()))
+            status = _STATUS.search(told)
+            if result.status.name == "TIMEOUT":
+                told, status = f"no answer within {self._settings.timeout_seconds:g} s", None
+            elif not self._requests:
+                return told or "the service did not take it"
+            if self._requests != 1 or status is None:
+                return f"{told}; {_PERHAPS}"
+            if status[1] not in _NOT_TAKEN:
+                return told
+        return told
+
+    def _notified(self, text: str, title: str) -> Any:
+        return self._apprise.notify(
+            text,
+            title=title,
+            # By its value: apprise may be loaded only where it is used.
+            body_format="text",
+            timeout=self._settings.timeout_seconds,
         )
-        if result:
-            return ""
-        if result.status is AppriseResultStatus.TIMEOUT:
-            return f"no answer within {settings.timeout_seconds:g} s; {_PERHAPS}"
-        told = "; ".join(dict.fromkeys(entry.message.rstrip(".") for entry in result.logs()))
-        status = _STATUS.search(told)
-        if len(requests) != 1 or status is None:
-            return f"{told}; {_PERHAPS}" if requests else told
-        if status[1] not in _NOT_TAKEN:
-            return told
-    return told
 
-
-def _requests_of(plugin: Any) -> list[None]:
-    """Return a list that grows with each request: apprise calls `throttle` before every one."""
-    requests: list[None] = []
-    throttle = plugin.throttle
-
-    def counted(*args: Any, **options: Any) -> Any:
-        requests.append(None)
-        return throttle(*args, **options)
-
-    plugin.throttle = counted
-    return requests
+    def _counted(self, *args: Any, **options: Any) -> Any:
+        """Stand in the place of `throttle`, which apprise calls before every request."""
+        self._requests += 1
+        return self._throttle(*args, **options)

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 
-from openjarvis.safety.concealment import masked
 from openjarvis.core.errors import ToolError
 from openjarvis.safety.body import read_body
+from openjarvis.safety.concealment import masked
 
 _log = logging.getLogger("openjarvis.channels")
 _POLL_SECONDS = 25
