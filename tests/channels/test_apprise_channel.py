@@ -199,7 +199,7 @@ def test_a_redirect_is_a_failure_and_leads_nowhere(
         service.answer = lambda request: (status, {}, {"Location": f"{other.url}/elsewhere"})
         url = f"json://ann:password1@127.0.0.1:{service.port}/hook?+X-Key=HEADERKEY1{options}"
 
-        with pytest.raises(ChannelError, match=str(status)):
+        with pytest.raises(ChannelError, match=f"{status}; redirects are not followed"):
             channel(url).send("ops", "hi")
 
         assert other.received == []

@@ -58,6 +58,8 @@ class Delivery:
                 return told or "the service did not take it"
             if self._requests != 1 or status is None:
                 return f"{told}; {_PERHAPS}"
+            if status[1].startswith("3"):
+                return f"{told}; redirects are not followed"
             if status[1] not in _NOT_TAKEN:
                 return told
         return told
