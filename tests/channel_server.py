@@ -8,7 +8,9 @@ from queue import Queue
 from threading import Thread
 from typing import Any, Self
 
-Answer = tuple[int, Any]
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
+HANG_UP: Answer = (0, None)
+"""For an answer: the request is taken and the connection closed."""
 
 
 @dataclass
@@ -18,6 +20,7 @@ class Received:
     method: str
     path: str
     body: dict[str, Any]
+    headers: dict[str, str]
 
 
 @dataclass
@@ -64,14 +67,20 @@ class ServiceServer:
 
     def reply(self, handler: Any, method: str) -> None:
         raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-        request = Received(method, handler.path, json.loads(raw or b"{}"))
+        request = Received(method, handler.path, json.loads(raw or b"{}"), dict(handler.headers))
         self.received.append(request)
-        status, content = self.answer(request) or self._content(request)
+        answer = self.answer(request) or self._content(request)
+        if answer is HANG_UP:
+            handler.close_connection = True
+            return
+        status, content, headers = (*answer, {})[:3]
         as_text = isinstance(content, str)
         body = content.encode() if as_text else json.dumps(content).encode()
         handler.send_response(status)
         handler.send_header("Content-Type", "text/plain" if as_text else "application/json")
         handler.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(body)
 

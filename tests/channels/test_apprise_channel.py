@@ -1,13 +1,19 @@
 import logging
 import socket
 from collections.abc import Iterator
-from threading import Event
+from contextlib import suppress
+from email import message_from_bytes
+from email.policy import default as default_policy
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Event, Thread
+from typing import Self
 
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Sink
+from apprise.plugins.telegram import NotifyTelegram
 
-from channel_server import Received, ServiceServer
+from channel_server import HANG_UP, Received, ServiceServer
 from openjarvis.channels.apprise_channel import AppriseChannel
 from openjarvis.channels.base import ChannelError, ChannelStatus
 from openjarvis.config import ChannelConfig
@@ -84,7 +90,7 @@ def test_when_a_part_is_refused_the_error_says_which(service: ServiceServer) -> 
     [
         (SLACK, (429, "ratelimited")),
         (SLACK, (500, "rollup_error")),
-        (SLACK_BOT, (200, {"ok": False, "error": "ratelimited"})),
+        (SLACK_BOT, (429, {"ok": False, "error": "ratelimited"})),
     ],
 )
 def test_what_slack_refuses_is_sent_again(
@@ -121,6 +127,92 @@ def test_a_refused_message_is_sent_again(service: ServiceServer) -> None:
 
     assert channel(TELEGRAM, attempts=2).send("ops", "hi")
     assert service.texts() == ["hi", "hi"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        HANG_UP,
+        (202, {}),  # taken, in other words than the service's own
+        (302, {}, {"Location": "/elsewhere"}),
+        (403, {}),
+        (502, {}),
+        (504, {}),
+    ],
+)
+def test_what_may_have_arrived_or_never_will_is_not_sent_again(
+    service: ServiceServer, refusal: tuple[int, object]
+) -> None:
+    service.answer = lambda request: refusal
+
+    with pytest.raises(ChannelError, match="Failed to send to 'ops'"):
+        channel(TELEGRAM, attempts=3).send("ops", "hi")
+
+    assert len(service.received) == 1
+
+
+def test_a_message_that_was_taken_without_an_answer_is_said_to_be_uncertain(
+    service: ServiceServer,
+) -> None:
+    service.answer = lambda request: HANG_UP
+
+    with pytest.raises(ChannelError, match="may or may not have arrived"):
+        channel(f"json://127.0.0.1:{service.port}/hook", attempts=3).send("ops", "hi")
+
+
+@pytest.mark.parametrize("options", ["", "&retry=3&wait=0"])
+def test_a_recipient_gets_a_message_once_though_another_refuses_it(
+    service: ServiceServer, options: str
+) -> None:
+    service.answer = lambda request: (
+        (429, {"description": "blocked"}) if request.body["chat_id"] == 222 else None
+    )
+
+    with pytest.raises(ChannelError, match="may or may not have arrived"):
+        channel(f"tgram://{TOKEN}/111/222/?image=no{options}", attempts=3).send("ops", "hi")
+
+    assert [one.body["chat_id"] for one in service.received] == [111, 222]
+
+
+@pytest.mark.parametrize("options", ["", "?rto=0.01&cto=0.01"])
+def test_the_time_out_is_the_configured_one(service: ServiceServer, options: str) -> None:
+    made = channel(f"json://127.0.0.1:{service.port}/hook{options}", timeout_seconds=9).plugin()
+
+    assert made.request_timeout == (9, 9)
+
+
+def test_a_slow_service_gets_a_message_once(service: ServiceServer) -> None:
+    slow = Event()
+    service.answer = lambda request: (200, {}) if not slow.wait(0.3) else None
+
+    assert channel(f"json://127.0.0.1:{service.port}/hook?rto=0.05", attempts=3).send("ops", "hi")
+
+    assert len(service.received) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("options", ["", "&redirect=yes"])
+def test_a_redirect_is_a_failure_and_leads_nowhere(
+    service: ServiceServer, status: int, options: str
+) -> None:
+    with ServiceServer() as other:
+        service.answer = lambda request: (status, {}, {"Location": f"{other.url}/elsewhere"})
+        url = f"json://ann:password1@127.0.0.1:{service.port}/hook?+X-Key=HEADERKEY1{options}"
+
+        with pytest.raises(ChannelError, match=f"{status}; redirects are not followed"):
+            channel(url).send("ops", "hi")
+
+        assert other.received == []
+
+
+def test_a_mail_is_sent_once_though_its_server_dies_after_the_text() -> None:
+    with MailServer() as server, pytest.raises(ChannelError, match="may or may not"):
+        channel(
+            f"mailto://127.0.0.1:{server.port}?from=a@example.org&to=b@example.org&mode=insecure",
+            attempts=3,
+        ).send("ops", "hi")
+
+    assert server.texts == 1
 
 
 @EVERY
@@ -202,6 +294,83 @@ def test_status_of_a_service_that_is_away(service: ServiceServer) -> None:
     assert made.status() is ChannelStatus.DISCONNECTED
 
 
+class MailServer:
+    """Takes the text of a mail and closes the connection."""
+
+    texts = 0
+
+    def __enter__(self) -> Self:
+        outer = self
+
+        class Handler(StreamRequestHandler):
+            def handle(self) -> None:
+                self.wfile.write(b"220 here\r\n")
+                for line in self.rfile:
+                    if line == b".\r\n":
+                        outer.texts += 1
+                        return
+                    if line.upper().startswith((b"EHLO", b"MAIL", b"RCPT")):
+                        self.wfile.write(b"250 ok\r\n")
+                    elif line.upper().startswith(b"DATA"):
+                        self.wfile.write(b"354 go\r\n")
+
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class DrippingServer:
+    """Answers with a header line now and then, without an end."""
+
+    def __enter__(self) -> Self:
+        outer = self
+        self._ended = Event()
+
+        class Handler(StreamRequestHandler):
+            def handle(self) -> None:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                with suppress(OSError):
+                    while not outer._ended.wait(0.05):
+                        self.wfile.write(b"X-A: b\r\n")
+
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def test_the_status_of_a_service_that_answers_drop_by_drop_has_a_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with DrippingServer() as server:
+        monkeypatch.setattr(NotifyTelegram, "notify_url", f"{server.url}/bot")
+
+        looked = channel(TELEGRAM, timeout_seconds=0.3).look()
+
+    assert looked == (ChannelStatus.DISCONNECTED, "no answer within 0.3 s")
+
+
+def test_an_answer_without_end_to_a_status_is_not_read(service: ServiceServer) -> None:
+    service.answer = lambda request: (200, "x" * 2_000_000)
+
+    status, seen = channel(SLACK_BOT).look()
+
+    assert status is ChannelStatus.DISCONNECTED
+    assert "answers 200" in seen
+
+
 @pytest.fixture
 def mail() -> Iterator[Controller]:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -231,6 +400,33 @@ def test_mail_is_sent_and_its_server_asked(mail: Controller) -> None:
     assert made.status() is ChannelStatus.CONNECTED
 
     assert b"the build is green" in mail.handler.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "subject", "expected"),
+    [
+        ("\nThe build is green.\nAll of it.", "", "The build is green."),
+        ("x" * 100, "", "x" * 78 + "…"),
+        ("The build is green.", "Build\r\nBcc: eve@example.org", "Build Bcc: eve@example.org"),
+    ],
+)
+def test_a_mail_has_a_subject(mail: Controller, content: str, subject: str, expected: str) -> None:
+    channel(
+        f"mailto://127.0.0.1:{mail.port}?from=a@example.org&to=b@example.org&mode=insecure"
+    ).send("ops", content, metadata={"subject": subject})
+
+    sent = message_from_bytes(mail.handler.messages[0], policy=default_policy)
+    assert sent["Subject"] == expected
+    assert sent.get_body(("plain",)).get_content().split() == content.split()
+
+
+def test_a_subject_is_the_first_line_where_there_are_no_titles(service: ServiceServer) -> None:
+    channel(TELEGRAM).send("ops", "It is green.", metadata={"subject": "Build"})
+    channel(DISCORD).send("ops", "x" * 2_000, metadata={"subject": "Build"})
+
+    first, *rest = service.texts()
+    assert first.splitlines() == ["Build", "It is green."]
+    assert [len(text) <= 2_000 for text in rest] == [True, True]
 
 
 def test_variables_of_the_address_are_filled_in_or_named(

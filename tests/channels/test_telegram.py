@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from threading import Event, current_thread, get_ident
 from threading import enumerate as enumerate_threads
 from typing import Any
 
@@ -6,8 +7,8 @@ import pytest
 
 from channel_server import Received, ServiceServer
 from openjarvis import Jarvis
-from openjarvis.channels import telegram
-from openjarvis.channels.base import ChannelMessage, ChannelStatus
+from openjarvis.channels import inbox, polling
+from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
 from openjarvis.channels.telegram import TelegramChannel
 from openjarvis.config import ChannelConfig
 from openjarvis.testing import ScriptedEngine, calls, says
@@ -18,7 +19,7 @@ TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 
 @pytest.fixture
 def bot(service: ServiceServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[TelegramChannel]:
-    monkeypatch.setattr(telegram, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(polling, "FIRST_PAUSE", 0.02)
     channel = TelegramChannel("tg", ChannelConfig(url=f"tgram://{TOKEN}/4242", attempts=1))
     yield channel
     channel.disconnect()
@@ -98,6 +99,208 @@ def test_a_refused_token_is_an_error_that_the_status_tells(
     assert bot.status() is ChannelStatus.ERROR
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_receiving_goes_on_after_a_refusal_that_passes(
+    bot: TelegramChannel, service: ServiceServer, status: int
+) -> None:
+    refusals = [(status, {"ok": False})] * 2
+    service.answer = lambda request: (
+        refusals.pop() if request.path.endswith("/getUpdates") and refusals else None
+    )
+    received: list[str] = []
+    bot.on_message(lambda one: received.append(one.content))
+    bot.connect()
+    service.updates.put(message(3, 4242, "hello"))
+
+    assert eventually(lambda: received == ["hello"])
+    assert bot.status() is ChannelStatus.CONNECTED
+
+
+def test_a_thread_that_has_died_is_an_error_that_the_status_tells(
+    bot: TelegramChannel, service: ServiceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling.Polling, "_run", lambda self: None)
+    bot.connect()
+
+    assert eventually(lambda: "broke off" in bot.look()[1])
+    assert bot.status() is ChannelStatus.ERROR
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [[message(1, 4242, "a"), message(1, 4242, "a"), message(2, 4242, "b")]],
+        [[message(1, 4242, "a")], [message(1, 4242, "a"), message(2, 4242, "b")]],
+        [[message(2, 4242, "b"), message(1, 4242, "a")]],
+        [[message(1, 4242, "a")], [message(2, 4242, "b")], [message(1, 4242, "a")]],
+    ],
+)
+def test_an_update_is_taken_once_and_in_its_order(
+    bot: TelegramChannel, service: ServiceServer, answers: list[list[dict[str, Any]]]
+) -> None:
+    left = [*answers, [message(3, 4242, "c")]]
+    service.answer = lambda request: (
+        (200, {"ok": True, "result": left.pop(0)})
+        if request.path.endswith("/getUpdates") and left
+        else None
+    )
+    received: list[str] = []
+    bot.on_message(lambda one: received.append(one.content))
+    bot.connect()
+
+    assert eventually(lambda: "c" in received)
+    assert received == ["a", "b", "c"]
+
+
+def test_updates_that_are_numbered_anew_are_taken(
+    bot: TelegramChannel, service: ServiceServer
+) -> None:
+    left = [[message(900, 4242, "last week")], [message(7, 4242, "now")]]
+    service.answer = lambda request: (
+        (200, {"ok": True, "result": left.pop(0)})
+        if request.path.endswith("/getUpdates") and left
+        else None
+    )
+    received: list[str] = []
+    bot.on_message(lambda one: received.append(one.content))
+    bot.connect()
+
+    assert eventually(lambda: received == ["last week", "now"])
+    assert eventually(lambda: _offset(service) == 8)
+
+
+def test_a_storm_of_messages_is_handled_by_one_thread_a_chat_and_in_order(
+    service: ServiceServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(polling, "FIRST_PAUSE", 0.02)
+    let_go = Event()
+    received: dict[str, list[str]] = {"1": [], "2": []}
+    threads: dict[str, set[str]] = {"1": set(), "2": set()}
+
+    def slowly(one: ChannelMessage) -> None:
+        threads[one.conversation_id].add(current_thread().name + str(get_ident()))
+        let_go.wait(20)
+        received[one.conversation_id].append(one.content)
+
+    storm = [message(number, 1 + number % 2, str(number)) for number in range(2_000)]
+    polls = [storm[2:], storm[:2]]
+
+    def answer(request: Received) -> tuple[int, Any] | None:
+        if not request.path.endswith("/getUpdates") or not polls:
+            return None
+        assert len(polls) == 2 or eventually(lambda: all(threads.values()))
+        return 200, {"ok": True, "result": polls.pop()}
+
+    service.answer = answer
+    bot = TelegramChannel("tg", ChannelConfig(url=f"tgram://{TOKEN}/1/2", attempts=1))
+    bot.on_message(slowly)
+    bot.connect()
+
+    assert eventually(lambda: _offset(service) == 2_000)
+    let_go.set()
+    assert eventually(lambda: all(len(one) == inbox.MAX_WAITING + 1 for one in received.values()))
+    bot.disconnect()
+    service.updates.put({})
+    assert [len(one) for one in threads.values()] == [1, 1]
+    assert received["1"] == [str(number) for number in range(0, 2 * inbox.MAX_WAITING + 2, 2)]
+    assert "a message is dropped" in caplog.text
+
+
+def test_messages_that_come_while_one_is_answered_are_answered_after_it(
+    bot: TelegramChannel, service: ServiceServer
+) -> None:
+    let_go = Event()
+    bot.on_message(lambda one: f"answer to {one.content}" if let_go.wait(20) else None)
+    bot.connect()
+    for number in range(5):
+        service.updates.put(message(number, 4242, str(number)))
+
+    assert eventually(lambda: _offset(service) == 5)
+    let_go.set()
+    assert eventually(lambda: "answer to 4" in service.texts())
+    answers = [one for one in service.texts() if one.startswith("answer")]
+    assert answers == [f"answer to {number}" for number in range(5)]
+
+
+def test_a_handler_that_ends_its_thread_does_not_make_the_chat_deaf(
+    bot: TelegramChannel, service: ServiceServer
+) -> None:
+    received: list[str] = []
+
+    def leaves(one: ChannelMessage) -> None:
+        received.append(one.content)
+        raise SystemExit
+
+    bot.on_message(leaves)
+    bot.connect()
+    service.updates.put(message(1, 4242, "one"))
+    service.updates.put(message(2, 4242, "two"))
+
+    assert eventually(lambda: received == ["one", "two"])
+
+
+def test_an_answer_without_end_is_given_up(
+    bot: TelegramChannel, service: ServiceServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "MAX_ANSWER", 1_000)
+    long = [(200, {"ok": True, "result": [message(1, 4242, "x" * 2_000)]})]
+    service.answer = lambda request: (
+        long.pop() if request.path.endswith("/getUpdates") and long else None
+    )
+    received: list[str] = []
+    bot.on_message(lambda one: received.append(one.content))
+    bot.connect()
+    service.updates.put(message(3, 4242, "hello"))
+
+    assert eventually(lambda: received == ["hello"])
+
+
+@pytest.mark.parametrize(
+    ("conversation", "chat", "topic"),
+    [
+        ("111", 111, None),
+        ("-100123", -100123, 7),
+        ("-100123:9", -100123, 9),
+        ("@club", "@club", None),
+    ],
+)
+def test_a_conversation_is_one_chat_of_the_address_with_its_settings(
+    service: ServiceServer, conversation: str, chat: int | str, topic: int | None
+) -> None:
+    settings = ChannelConfig(url=f"tgram://{TOKEN}/111/-100123:7/@club/?silent=yes", attempts=1)
+
+    TelegramChannel("tg", settings).send("tg", "hi", conversation_id=conversation)
+
+    bodies = [one.body for one in service.received]
+    assert [(one["chat_id"], one.get("message_thread_id")) for one in bodies] == [(chat, topic)]
+    assert bodies[0]["disable_notification"] is True
+
+
+@pytest.mark.parametrize(
+    "conversation",
+    [
+        "999",
+        "111,222",
+        "111 222",
+        "111/222",
+        "@other",
+        "999?x=1",
+        "111\n",
+        " 111",
+        "๑๑๑",
+        "111:",
+        "%31",
+    ],
+)
+def test_nobody_else_can_be_written_to(service: ServiceServer, conversation: str) -> None:
+    settings = ChannelConfig(url=f"tgram://{TOKEN}/111/222", attempts=1)
+
+    with pytest.raises(ChannelError, match="no conversation"):
+        TelegramChannel("tg", settings).send("tg", "hi", conversation_id=conversation)
+
+    assert service.received == []
+
+
 def test_updates_that_are_no_messages_are_passed_over(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
@@ -144,6 +347,7 @@ def test_updates_that_are_malformed_are_passed_over(
     [
         (200, []),
         (200, "<html>"),
+        (200, "[" * 200_000),
         (200, {"ok": True, "result": {"a": 1}}),
         (429, {"ok": False, "parameters": {"retry_after": 0.01}}),
         (429, {"ok": False, "parameters": {"retry_after": None}}),

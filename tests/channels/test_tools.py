@@ -96,6 +96,15 @@ def test_channels_are_listed_and_each_status_told(service: ServiceServer) -> Non
     assert channels.status() is ChannelStatus.DISCONNECTED
 
 
+def test_a_channel_that_only_receives_is_no_channel_to_send_to() -> None:
+    channels = Channels({"hook": ChannelConfig(listen="127.0.0.1:0", secret="x" * 16)})
+
+    assert ChannelListTool(channels).execute().content == "There are no channels."
+    sent = ChannelSendTool(channels).execute(channel="hook", content="hi")
+    assert "'hook' only receives" in sent.content
+    assert channels.status() is ChannelStatus.DISCONNECTED
+
+
 def test_a_channel_without_an_address_is_refused_by_its_name() -> None:
     with pytest.raises(ConfigError, match=r"\[channels.ops\] needs a `url`"):
         Channels({"ops": ChannelConfig()}).list_channels()

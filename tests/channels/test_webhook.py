@@ -1,4 +1,5 @@
 import json
+import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from openjarvis.channels.webhook import (
     signature,
 )
 from openjarvis.config import ChannelConfig
+from waiting import eventually
 
 SECRET = "a secret of enough characters"
 
@@ -68,6 +70,47 @@ def test_forged_old_and_repeated_requests_are_refused(hook: WebhookChannel) -> N
     assert first.status_code == 200
     assert [one.status_code for one in refused] == [401] * 5
     assert len(received) == 1
+
+
+def test_a_request_that_was_taken_is_refused_after_connecting_anew(hook: WebhookChannel) -> None:
+    message, now = {"content": "pay"}, str(int(time.time()))
+
+    first = post(hook, message, timestamp=now)
+    hook.disconnect()
+    hook.connect()
+
+    assert (first.status_code, post(hook, message, timestamp=now).status_code) == (200, 401)
+
+
+def test_a_request_that_was_made_before_the_start_is_refused() -> None:
+    clock = [1_000_000.9]
+    seal = Seal(SECRET, now=lambda: clock[0])
+
+    assert "before" in seal.fault(signature(SECRET, "999999", b"x"), "999999", b"x")
+    assert seal.fault(signature(SECRET, "1000000", b"x"), "1000000", b"x") == ""
+
+
+def test_the_log_shows_no_escapes_and_no_secrets(
+    hook: WebhookChannel, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = b"POST /\x1b[31mEVIL\x1b[0m?token=QSSECRET1 HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+
+    with caplog.at_level(logging.DEBUG), raw(hook, line) as connection:
+        assert b" 401 " in connection.recv(1_000)
+
+    assert eventually(lambda: "EVIL" in caplog.text)
+    assert "\x1b" not in caplog.text
+    assert "QSSECRET1" not in caplog.text
+
+
+@pytest.mark.parametrize("host", ["[::1]", "localhost"])
+def test_any_address_of_this_machine_can_be_listened_on(host: str) -> None:
+    channel = WebhookChannel("hook", ChannelConfig(listen=f"{host}:0", secret=SECRET))
+    channel.connect()
+
+    assert channel.status() is ChannelStatus.CONNECTED
+    channel.disconnect()
+    assert channel.status() is ChannelStatus.DISCONNECTED
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"content": 1}', b"\xff", b"[" * 10_000])
@@ -206,6 +249,8 @@ def test_a_request_may_be_made_again_only_when_it_is_too_old_to_be_believed() ->
     [
         ("127.0.0.1:0", "short", "at least 16"),
         ("nonsense", SECRET, "no HOST:PORT"),
+        ("::1:8090", SECRET, "no HOST:PORT"),
+        ("127.0.0.1:²", SECRET, "no HOST:PORT"),
         ("127.0.0.1:99999", SECRET, "cannot be listened on"),
     ],
 )

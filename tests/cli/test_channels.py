@@ -56,3 +56,37 @@ def test_without_channels_list_says_how_to_add_one(service: ServiceServer) -> No
 
     assert (shown.exit_code, shown.stdout) == (0, "")
     assert "[channels.NAME]" in shown.stderr
+
+
+def test_a_text_is_read_from_standard_input(service: ServiceServer, tmp_path: Path) -> None:
+    with service:
+        configure(tmp_path, service)
+        sent = CliRunner().invoke(
+            cli, ["channels", "send", "ops", "--subject", "Build"], input="it is green\n"
+        )
+
+    assert (sent.exit_code, sent.stdout) == (0, "Sent to ops.\n")
+    body = service.received[-1].body
+    assert (body["title"], body["message"]) == ("Build", "it is green")
+
+
+def test_nothing_to_send_is_a_wrong_usage(service: ServiceServer) -> None:
+    sent = CliRunner().invoke(cli, ["channels", "send", "ops"], input=" \n")
+
+    assert sent.exit_code == 2
+    assert "CONTENT" in sent.stderr
+
+
+def test_a_channel_that_only_receives_is_shown_as_such(
+    service: ServiceServer, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[channels.hook]\nlisten = "127.0.0.1:0"\nsecret = "a secret of 16 characters"\n'
+    )
+
+    listed, sent = jarvis("channels", "list"), jarvis("channels", "send", "hook", "hi")
+
+    assert listed.stdout == "hook\tonly receives\n"
+    assert json.loads(jarvis("channels", "list", "--json").stdout) == ["hook"]
+    assert sent.exit_code == 1
+    assert "'hook' only receives" in sent.stderr

@@ -1,4 +1,6 @@
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -37,6 +39,27 @@ def test_logs_are_masked_with_their_tracebacks(name: str, caplog: pytest.LogCapt
     assert "Failed with [secret]" in caplog.text
     assert "ValueError: it is [secret]" in caplog.text
     assert "concealed" not in caplog.text
+
+
+def test_hosts_are_masked_in_small_letters_too_and_short_ones_as_words_only() -> None:
+    conceal(["Concealed.Host", "pw12", "abc"])
+
+    assert masked("concealed.host pw12 xpw12x abc") == "[secret] [secret] xpw12x abc"
+
+
+def test_the_logs_of_what_is_imported_later_are_masked() -> None:
+    code = (
+        "import logging, sys\n"
+        "from openjarvis.safety.concealment import conceal\n"
+        "conceal(['concealed-in-logs'])\n"
+        "logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)\n"
+        "import httpcore2\n"
+        "httpcore2._sync.http11.logger.debug('it is %s', 'concealed-in-logs')\n"
+    )
+
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout == "DEBUG:httpcore2.http11:it is [secret]\n"
 
 
 def test_a_record_that_cannot_be_told_is_left_to_its_handlers() -> None:

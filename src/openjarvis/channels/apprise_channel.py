@@ -2,10 +2,10 @@
 
 import logging
 from functools import cached_property
-from threading import Event
 from typing import Any
 
 from openjarvis.channels.base import BaseChannel, ChannelError, ChannelStatus
+from openjarvis.channels.delivery import Delivery, bind
 from openjarvis.channels.masking import conceal_parts_of
 from openjarvis.channels.probing import probe
 from openjarvis.channels.splitting import MAX_PARTS, split
@@ -13,10 +13,19 @@ from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
 from openjarvis.core.extras import how_to_install
 from openjarvis.safety.concealment import masked
+from openjarvis.safety.terminal import plain
 
 _log = logging.getLogger("openjarvis.channels")
-_FIRST_PAUSE = 0.5
 _SLACK_BLOCK = 3_000
+_LONGEST_SUBJECT = 78
+_MAIL = frozenset(
+    [
+        "NotifyBrevo", "NotifyEmail", "NotifyGroundmail", "NotifyMailerSend", "NotifyMailgun",
+        "NotifyOffice365", "NotifyPostmark", "NotifyResend", "NotifySES", "NotifySMTP2Go",
+        "NotifySendGrid", "NotifySendPulse", "NotifySparkPost",
+    ]
+)  # fmt: skip
+"""The services of apprise that send mail."""
 
 
 class AppriseChannel(BaseChannel):
@@ -26,7 +35,6 @@ class AppriseChannel(BaseChannel):
         super().__init__()
         self.channel_id = name
         self._settings = settings
-        self._never = Event()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.channel_id!r})"
@@ -38,9 +46,7 @@ class AppriseChannel(BaseChannel):
         Raises:
             ConfigError: when a variable is not set.
         """
-        address = filled(self._settings.url, f"the channel {self.channel_id!r}")
-        conceal_parts_of(address)
-        return address
+        return filled(self._settings.url, f"the channel {self.channel_id!r}")
 
     def send(
         self,
@@ -50,21 +56,36 @@ class AppriseChannel(BaseChannel):
         conversation_id: str = "",
         metadata: dict[str, Any] | None = None,
     ) -> bool:
+        """Send `content`, under the `subject` of `metadata`; a mail without one has its first line.
+
+        Raises:
+            ChannelError: when there is no such channel, or why the service did not take it.
+        """
         if channel != self.channel_id:
             raise ChannelError(f"There is no channel {channel!r} here, only {self.channel_id!r}.")
         plugin = self.plugin(conversation_id)
+        if not content.strip():
+            raise ChannelError("The message is empty.")
+        subject = str((metadata or {}).get("subject", ""))
+        title, content = _titled(plugin, subject, content)
         longest = _longest(plugin)
         parts = split(content, longest)
-        if not parts:
-            raise ChannelError("The message is empty.")
         if len(parts) > MAX_PARTS:
             raise ChannelError(
                 f"The message is too long: {self.channel_id!r} takes {longest:,} "
                 f"characters a message, and at most {MAX_PARTS} are sent of one text."
             )
+        delivery = Delivery(plugin, self._settings)
         for number, part in enumerate(parts, 1):
-            self._deliver(plugin, part, f"part {number} of {len(parts)}" if parts[1:] else "")
+            reason = delivery.send(part, title=title if number == 1 else "")
+            if reason:
+                place = f" (part {number} of {len(parts)})" if parts[1:] else ""
+                raise self._failure(place, masked(reason))
         return True
+
+    def _failure(self, place: str, told: str) -> ChannelError:
+        _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
+        return ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
 
     def status(self) -> ChannelStatus:
         return self.look()[0]
@@ -106,46 +127,15 @@ class AppriseChannel(BaseChannel):
             raise ChannelError(
                 f"Channels need the extra `channels`: {how_to_install('channels')}."
             ) from error
+        conceal_parts_of(address)
         plugin = Apprise.instantiate(address, suppress_exceptions=True)
+        conceal_parts_of(address)  # in the logs also of what was imported for the service
         if plugin is None:
-            scheme = self._settings.url.partition("://")[0][:20]
             raise ChannelError(
-                f"The address of the channel {self.channel_id!r} is none that can be sent to "
-                f"(scheme {scheme!r}); see the services of apprise for how it is written."
+                f"The address of the channel {self.channel_id!r} is none that can be sent to; see "
+                "the services of apprise for how it is written."
             )
-        return plugin
-
-    def _deliver(self, plugin: Any, text: str, part: str) -> None:
-        """Send one message, again where the service refused it; never after a time-out.
-
-        Raises:
-            ChannelError: when the service did not take it.
-        """
-        # Loaded by `made` already.
-        from apprise import Apprise, AppriseResultStatus, NotifyFormat
-
-        apprise = Apprise()
-        apprise.add(plugin)
-        reason = ""
-        for attempt in range(self._settings.attempts):
-            if attempt:
-                self._never.wait(_FIRST_PAUSE * 2 ** (attempt - 1))
-            result = apprise.notify(
-                text, body_format=NotifyFormat.TEXT, timeout=self._settings.timeout_seconds
-            )
-            if result:
-                return
-            if result.status is AppriseResultStatus.TIMEOUT:
-                reason = (
-                    f"no answer within {self._settings.timeout_seconds:g} s; the message may or "
-                    "may not have arrived"
-                )
-                break
-            reason = "; ".join(dict.fromkeys(entry.message for entry in result.logs()))
-        place = f" ({part})" if part else ""
-        told = masked(reason) or "the service did not take it"
-        _log.warning("Failed to send to %s%s: %s", self.channel_id, place, told)
-        raise ChannelError(f"Failed to send to {self.channel_id!r}{place}: {told}")
+        return bind(plugin, self._settings.timeout_seconds)
 
 
 def _longest(plugin: Any) -> int:
@@ -153,3 +143,15 @@ def _longest(plugin: Any) -> int:
     limit: int = plugin.body_maxlen
     # Slack refuses longer blocks; what apprise says is the limit of its attachments.
     return min(limit, _SLACK_BLOCK) if getattr(plugin, "use_blocks", False) else limit
+
+
+def _titled(plugin: Any, subject: str, content: str) -> tuple[str, str]:
+    """Return title and text; where the service has no titles the subject is the first line."""
+    if not subject and type(plugin).__name__ in _MAIL:
+        subject = content.strip().splitlines()[0]
+    subject = " ".join(plain(subject).split())
+    if len(subject) > _LONGEST_SUBJECT:
+        subject = subject[:_LONGEST_SUBJECT] + "…"
+    if not subject or (plugin.title_maxlen > 0 and not plugin.overflow_amalgamate_title):
+        return subject, content
+    return "", f"{subject}\n{content}"

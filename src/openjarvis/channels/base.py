@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from openjarvis.core.errors import ToolError
+from openjarvis.core.origin import origin_of
 
 _log = logging.getLogger("openjarvis.channels")
 
@@ -88,8 +89,8 @@ class BaseChannel(ABC):
         for handler in tuple(self._handlers):
             try:
                 answer = handler(message)
-            except Exception:  # noqa: BLE001 - a handler is foreign code and may raise anything
-                _log.exception("A handler of the channel %s raised", self.channel_id)
+            except BaseException as error:  # noqa: BLE001 - foreign code; SystemExit too is its own
+                _log.error("A handler of %s raised %s", self.channel_id, origin_of(error))
                 continue
             if answer:
                 given.append(answer)

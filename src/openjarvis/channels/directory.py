@@ -71,7 +71,7 @@ class Channels(BaseChannel):
             return dict(zip(self.each, looked, strict=True))
 
     def list_channels(self) -> list[str]:
-        return list(self.each)
+        return [name for channel in self.each.values() for name in channel.list_channels()]
 
     def on_message(self, handler: Handler) -> None:
         for channel in self.each.values():

@@ -3,16 +3,26 @@
 import smtplib
 import socket
 import ssl
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
 from openjarvis.channels.base import ChannelStatus
+from openjarvis.core import workers
+from openjarvis.core.errors import ToolError
+from openjarvis.core.strict_json import loads
+from openjarvis.safety.body import read_body
 
 Seen = tuple[ChannelStatus, str]
 
 _PORTS = {True: 443, False: 80}
+_LONGEST_ANSWER = 65_536
 _KNOWN: Seen = (ChannelStatus.CONNECTED, "the service knows the token")
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: bytes
 
 
 def probe(plugin: Any, timeout: float) -> Seen:
@@ -21,6 +31,15 @@ def probe(plugin: Any, timeout: float) -> Seen:
     Telegram, Discord and Slack say whether the token is good, a mail server whether the login is;
     of other services only the server is reached.
     """
+    # The libraries wait `timeout` for each piece, and there is no end to the pieces.
+    job = workers.start(lambda: _probed(plugin, timeout))
+    if not job.wait(timeout):
+        return ChannelStatus.DISCONNECTED, f"no answer within {timeout:g} s"
+    seen: Seen = job.result()
+    return seen
+
+
+def _probed(plugin: Any, timeout: float) -> Seen:
     name = type(plugin).__name__
     try:
         if name == "NotifyTelegram":
@@ -33,21 +52,26 @@ def probe(plugin: Any, timeout: float) -> Seen:
         if name == "NotifyEmail":
             return _mail(plugin, timeout)
         return _reached(plugin, timeout)
-    except (OSError, httpx2.HTTPError) as error:
+    except (OSError, httpx2.HTTPError, ToolError) as error:
         return ChannelStatus.DISCONNECTED, f"{type(error).__name__}: {error}"
 
 
 def _answered(url: str, timeout: float) -> Seen:
-    response = httpx2.get(url, timeout=timeout)
-    if response.is_success:
-        return _KNOWN
-    return _refused(response)
+    answer = _ask("GET", url, timeout)
+    return _KNOWN if httpx2.codes.is_success(answer.status) else _refused(answer)
 
 
-def _refused(response: httpx2.Response) -> Seen:
-    if response.status_code in (401, 403, 404, 410):
-        return ChannelStatus.ERROR, f"the service refuses the token ({response.status_code})"
-    return ChannelStatus.DISCONNECTED, f"the service answers {response.status_code}"
+def _ask(method: str, url: str, timeout: float, **options: Any) -> _Answer:
+    with httpx2.stream(method, url, timeout=timeout, **options) as response:
+        encoding = response.headers.get("Content-Encoding", "")
+        body, _ = read_body(response.iter_raw(), encoding=encoding, limit=_LONGEST_ANSWER)
+    return _Answer(response.status_code, body)
+
+
+def _refused(answer: _Answer) -> Seen:
+    if answer.status in (401, 403, 404, 410):
+        return ChannelStatus.ERROR, f"the service refuses the token ({answer.status})"
+    return ChannelStatus.DISCONNECTED, f"the service answers {answer.status}"
 
 
 def _slack(plugin: Any, timeout: float) -> Seen:
@@ -57,24 +81,23 @@ def _slack(plugin: Any, timeout: float) -> Seen:
     if plugin.mode not in hooks:
         return _reached(plugin, timeout)  # a workflow would start
     url = f"{hooks[plugin.mode]}/{plugin.token_a}/{plugin.token_b}/{plugin.token_c}"
-    response = httpx2.post(url, json={}, timeout=timeout)
+    answer = _ask("POST", url, timeout, json={})
     # Without a text nothing is posted; a webhook that does not exist is another refusal.
-    return _KNOWN if response.text.strip() in ("no_text", "invalid_payload") else _refused(response)
+    return _KNOWN if answer.body.strip() in (b"no_text", b"invalid_payload") else _refused(answer)
 
 
 def _slack_bot(plugin: Any, timeout: float) -> Seen:
     headers = {"Authorization": f"Bearer {plugin.access_token}"}
-    url = plugin.api_url.format("auth.test")
-    response = httpx2.post(url, headers=headers, timeout=timeout)
+    answer = _ask("POST", plugin.api_url.format("auth.test"), timeout, headers=headers)
     try:
-        answer = response.json()
+        told = loads(answer.body.decode())
     except ValueError:
-        answer = None
-    if not response.is_success or not isinstance(answer, dict):
-        return _refused(response)
-    if answer.get("ok"):
+        told = None
+    if not httpx2.codes.is_success(answer.status) or not isinstance(told, dict):
+        return _refused(answer)
+    if told.get("ok"):
         return _KNOWN
-    return ChannelStatus.ERROR, f"the service refuses the token ({answer.get('error')})"
+    return ChannelStatus.ERROR, f"the service refuses the token ({told.get('error')})"
 
 
 def _mail(plugin: Any, timeout: float) -> Seen:
@@ -105,4 +128,4 @@ def _reached(plugin: Any, timeout: float) -> Seen:
     if not host:
         return ChannelStatus.DISCONNECTED, "the service cannot be asked without sending"
     with socket.create_connection((host, port), timeout):
-        return ChannelStatus.CONNECTED, f"{host}:{port} can be reached; the token was not tried"
+        return ChannelStatus.CONNECTED, "the server can be reached; the token was not tried"

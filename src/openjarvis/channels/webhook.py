@@ -5,6 +5,7 @@ import hmac
 import io
 import json
 import logging
+import re
 import socket
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
 from openjarvis.config import ChannelConfig
 from openjarvis.core.environment import filled
 from openjarvis.core.strict_json import JSONRefused, loads
-from openjarvis.safety.concealment import conceal
+from openjarvis.safety.concealment import conceal, masked
 
 _log = logging.getLogger("openjarvis.channels")
 
@@ -30,7 +31,8 @@ _SIGNATURE = "X-Signature-256"
 _TIMESTAMP = "X-Timestamp"
 _LONGEST_LENGTH = 9
 _NAME = "openjarvis"
-_ANY_HOST = "0.0.0.0"  # noqa: S104 - only compared with
+_PLACE = re.compile(r"(?:\[(?P<address>[^\]]+)\]|(?P<name>[^:]+)):(?P<port>[0-9]{1,9})")
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where one that listens everywhere is
 
 READ_SECONDS = 10.0
 """How long a request may take to come, however many pieces it comes in."""
@@ -50,11 +52,15 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 
 
 class Seal:
-    """Tells genuine requests from forged, old and repeated ones."""
+    """Tells genuine requests from forged, old and repeated ones.
+
+    What was signed before the seal was made is refused: it may have been taken by an earlier one.
+    """
 
     def __init__(self, secret: str, now: Callable[[], float] = time.time) -> None:
         self._secret = secret
         self._now = now
+        self._since = int(now())  # timestamps are whole seconds
         self._seen: dict[str, float] = {}
         self._lock = Lock()
 
@@ -66,6 +72,8 @@ class Seal:
         age = abs(self._now() - float(timestamp)) if timestamp.isdecimal() else float("inf")
         if age > MAX_AGE_SECONDS:
             return "the request is too old"
+        if float(timestamp) < self._since:
+            return "the request was made before this program was there to take it"
         with self._lock:
             limit = self._now() - 2 * MAX_AGE_SECONDS
             self._seen = {key: at for key, at in self._seen.items() if at > limit}
@@ -84,6 +92,7 @@ class WebhookChannel(AppriseChannel):
     def __init__(self, name: str, settings: ChannelConfig) -> None:
         super().__init__(name, settings)
         self._server: _Server | None = None
+        self._seal: Seal | None = None
 
     @property
     def port(self) -> int:
@@ -105,11 +114,10 @@ class WebhookChannel(AppriseChannel):
                 "characters."
             )
         conceal([secret])
-        host, _, port = self._settings.listen.rpartition(":")
-        if not host or not port.isdecimal():
-            raise ChannelError(f"{self._settings.listen!r} is no HOST:PORT to listen on.")
+        host, port = self._place()
+        self._seal = self._seal or Seal(secret)
         try:
-            self._server = _Server((host, int(port)), self, Seal(secret))
+            self._server = _Server((host, port), self, self._seal)
         except (OSError, OverflowError) as error:
             raise ChannelError(f"{self._settings.listen} cannot be listened on: {error}") from error
         Thread(
@@ -125,11 +133,36 @@ class WebhookChannel(AppriseChannel):
             server.shutdown()
             server.server_close()
 
+    def list_channels(self) -> list[str]:
+        return super().list_channels() if self._settings.url else []
+
+    def plugin(self, conversation_id: str = "") -> Any:
+        if not self._settings.url:
+            raise ChannelError(
+                f"The channel {self.channel_id!r} only receives; to send, it needs a `url` too."
+            )
+        return super().plugin(conversation_id)
+
+    def _place(self) -> tuple[str, int]:
+        """Return the host and the port to listen on.
+
+        Raises:
+            ChannelError: when the settings name none.
+        """
+        found = _PLACE.fullmatch(self._settings.listen)
+        if found is None:
+            raise ChannelError(f"{self._settings.listen!r} is no HOST:PORT to listen on.")
+        return found["address"] or found["name"], int(found["port"])
+
     def look(self) -> tuple[ChannelStatus, str]:
         if self._settings.url:
             return super().look()
-        host, _, port = self._settings.listen.rpartition(":")
-        place = f"{'127.0.0.1' if host == _ANY_HOST else host}:{self.port or port}"
+        try:
+            host, port = self._place()
+        except ChannelError as error:
+            return ChannelStatus.ERROR, str(error)
+        host = _HERE.get(host, host)
+        place = f"{f'[{host}]' if ':' in host else host}:{self.port or port}"
         try:
             with httpx2.Client(timeout=self._settings.timeout_seconds, trust_env=False) as client:
                 response = client.get(f"http://{place}/")
@@ -145,6 +178,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = MAX_CONNECTIONS
 
     def __init__(self, address: tuple[str, int], channel: WebhookChannel, seal: Seal) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, _Request)
         self.channel = channel
         self.seal = seal
@@ -216,7 +250,7 @@ class _Request(BaseHTTPRequestHandler):
         self._reply(200, {"answers": self.server.channel.answers(message)})
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-        _log.debug(format, *args)
+        _log.debug("%s", masked(format % args))
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")

@@ -1,5 +1,7 @@
 """`jarvis channels`: which there are, whether they work, and a message by hand."""
 
+import sys
+
 import click
 
 from openjarvis.channels.base import ChannelError, ChannelStatus
@@ -19,12 +21,14 @@ def channels() -> None:
 @json_option
 def list_channels(as_json: bool) -> None:
     """List the configured channels."""
-    names = _channels().list_channels()
+    channels = _channels()
+    names = list(channels.each)
     if as_json:
         show_json(names)
         return
+    sending = channels.list_channels()
     for name in names:
-        show(name)
+        show(name if name in sending else f"{name}\tonly receives")
     if not names:
         notice("No channels are configured; see [channels.NAME] in docs/channels.md.")
 
@@ -47,13 +51,21 @@ def status(as_json: bool) -> None:
 
 @channels.command()
 @click.argument("channel")
-@click.argument("content", nargs=-1, required=True)
+@click.argument("content", nargs=-1)
 @click.option("--conversation", default="", help="The conversation to answer in.")
+@click.option("--subject", default="", help="The subject of a mail, a title elsewhere.")
 @json_option
-def send(channel: str, content: tuple[str, ...], conversation: str, as_json: bool) -> None:
-    """Send CONTENT over CHANNEL."""
+def send(
+    channel: str, content: tuple[str, ...], conversation: str, subject: str, as_json: bool
+) -> None:
+    """Send CONTENT over CHANNEL; without CONTENT it is read from standard input."""
+    if not content and not sys.stdin.isatty():
+        content = (sys.stdin.read(),)
+    text = " ".join(content).strip()
+    if not text:
+        raise click.UsageError("Missing argument 'CONTENT...': what is to be sent?")
     try:
-        _channels().send(channel, " ".join(content), conversation_id=conversation)
+        _channels().send(channel, text, conversation_id=conversation, metadata={"subject": subject})
     except ChannelError as error:
         raise Failure(str(error), 1) from error
     if as_json:

@@ -8,29 +8,48 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from threading import Lock
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from openjarvis.safety.secrets import MASK, mask_secrets
 from openjarvis.safety.terminal import plain
 
 SHORTEST = 6
-"""Shorter parts of an address are no secrets, and masking them would hide ordinary words."""
+"""Shorter parts of an address are no secrets, and masking them would hide ordinary words.
+
+What is shorter and concealed all the same is masked only where it stands as a word.
+"""
+
+SHORTEST_PASSWORD = 4
+"""What is shorter is not masked: it would be in every line."""
 
 _LONGEST_READ = 100_000
-_LOGGERS = re.compile(r"(openjarvis|apprise|urllib3|httpx2|httpcore2|mcp|client|asyncio)(\.|$)")
+_LOGGERS = re.compile(
+    r"(openjarvis|apprise|urllib3|oauthlib|requests_oauthlib|httpx2|httpcore2|mcp|client|asyncio)(\.|$)"
+)
+_MADE_LATER = tuple(f"httpcore2.{name}" for name in ("connection", "http11", "http2", "proxy"))
+"""Loggers of what is imported with the first request."""
+
 _formatter = logging.Formatter()
-_known: tuple[str, ...] = ()
-"""Longer ones first. Replaced as a whole, so that reading needs no lock."""
+_known: set[str] = set()
+_found: re.Pattern[str] | None = None
+"""Finds what is known, longer ones first. Replaced as a whole, so that reading needs no lock."""
 
 _lock = Lock()
 
 
 def conceal(values: Iterable[str]) -> None:
     """Mask these values from now on, in `masked` and in the logs of ours and of those that send."""
-    global _known
+    global _found
+    told = [value for value in values if len(value) >= SHORTEST_PASSWORD]
     with _lock:
-        found = {one for value in values if value for one in _spellings(value)}
-        _known = tuple(sorted(found.union(_known), key=len, reverse=True))
+        new = {one for value in told for one in _spellings(value)} - _known
+        if new:
+            _known.update(new)
+            longer_first = sorted(_known, key=len, reverse=True)
+            # Names of hosts come back in small letters.
+            _found = re.compile("|".join(map(_finding, longer_first)), re.IGNORECASE)
+    for name in _MADE_LATER:
+        logging.getLogger(name)
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if (
             _LOGGERS.match(name)
@@ -49,14 +68,16 @@ def masked(text: str, limit: int = 300) -> str:
 
 def _spellings(value: str) -> Iterator[str]:
     for one in (value, unquote(value)):
-        yield from (one, repr(one)[1:-1])
-    yield from (quote(value), quote(value, safe=""))
+        yield from (one, repr(one)[1:-1], quote(one), quote(one, safe=""), quote_plus(one))
+
+
+def _finding(value: str) -> str:
+    found = re.escape(value)
+    return found if len(value) >= SHORTEST else rf"(?<![^\W_]){found}(?![^\W_])"
 
 
 def _without_known(text: str) -> str:
-    for value in _known:
-        text = text.replace(value, MASK)
-    return text
+    return _found.sub(MASK, text) if _found is not None else text
 
 
 def _mask_record(record: logging.LogRecord) -> bool:

@@ -1,0 +1,79 @@
+"""One message through apprise, sent again only where the service surely did not take it."""
+
+import re
+from threading import Event
+from typing import Any
+
+from openjarvis.config import ChannelConfig
+
+_FIRST_PAUSE = 0.5
+_STATUS = re.compile(r"\berror=(\d{3})\b")
+_NOT_TAKEN = frozenset({"429", "500", "503"})
+"""Answers with which a service says that it did not take a message, but may take it later."""
+
+_PERHAPS = "the message may or may not have arrived"
+
+
+def bind(plugin: Any, seconds: float) -> Any:
+    """Return apprise's `plugin`, held to our time-out and to the place that its address names."""
+    plugin.socket_connect_timeout = plugin.socket_read_timeout = seconds
+    plugin.redirects = False  # the credentials and the message would go to whoever is named
+    plugin.retry = 0  # apprise would send again also what got no answer
+    return plugin
+
+
+class Delivery:
+    """Sends through one of apprise's plugins, and counts its requests."""
+
+    def __init__(self, plugin: Any, settings: ChannelConfig) -> None:
+        # Optional, and loaded already by whoever made the plugin.
+        from apprise import Apprise
+
+        self._settings = settings
+        self._requests = 0
+        self._throttle = plugin.throttle
+        plugin.throttle = self._counted
+        self._apprise = Apprise()
+        self._apprise.add(plugin)
+
+    def send(self, text: str, *, title: str) -> str:
+        """Send a message; return why the service did not take it, "" when it did.
+
+        It is sent again only when the one request that was made was refused for now. After a
+        time-out, a broken connection or a refusal by one of several recipients it may have arrived.
+        """
+        told = ""
+        for attempt in range(self._settings.attempts):
+            if attempt:
+                Event().wait(_FIRST_PAUSE * 2 ** (attempt - 1))
+            self._requests = 0
+            result = self._notified(text, title)
+            if result:
+                return ""
+            told = "; ".join(dict.fromkeys(one.message.rstrip(".") for one in result.logs()))
+            status = _STATUS.search(told)
+            if result.status.name == "TIMEOUT":
+                told, status = f"no answer within {self._settings.timeout_seconds:g} s", None
+            elif not self._requests:
+                return told or "the service did not take it"
+            if self._requests != 1 or status is None:
+                return f"{told}; {_PERHAPS}"
+            if status[1].startswith("3"):
+                return f"{told}; redirects are not followed"
+            if status[1] not in _NOT_TAKEN:
+                return told
+        return told
+
+    def _notified(self, text: str, title: str) -> Any:
+        return self._apprise.notify(
+            text,
+            title=title,
+            # By its value: apprise may be loaded only where it is used.
+            body_format="text",
+            timeout=self._settings.timeout_seconds,
+        )
+
+    def _counted(self, *args: Any, **options: Any) -> Any:
+        """Stand in the place of `throttle`, which apprise calls before every request."""
+        self._requests += 1
+        return self._throttle(*args, **options)
