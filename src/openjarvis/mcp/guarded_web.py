@@ -6,7 +6,6 @@ to the public internet, and to what the user opened; never into this machine or 
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from ipaddress import ip_address
 from typing import Any
 
 import anyio
@@ -15,9 +14,9 @@ import httpx2
 
 from openjarvis.core.workers import run_in_worker
 from openjarvis.mcp.content import MAX_MESSAGE
-from openjarvis.safety.addresses import is_public
-from openjarvis.safety.network import Resolve, resolve
-from openjarvis.safety.urls import BlockedURL, Origin, check_url
+from openjarvis.safety.network import Resolve, check_addresses, resolve
+from openjarvis.safety.transport import core_request
+from openjarvis.safety.urls import BlockedURL, check_url
 
 _TIMEOUT = httpx2.Timeout(30.0, read=300.0)  # a server may hold a stream open
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -67,21 +66,8 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         check_url(str(request.url.copy_with(userinfo=b"")), allowed=self._allowed)
-        stream: Any = request.stream
-        asked = httpcore2.Request(
-            method=request.method,
-            url=httpcore2.URL(
-                scheme=request.url.raw_scheme,
-                host=request.url.raw_host,
-                port=request.url.port,
-                target=request.url.raw_path,
-            ),
-            headers=request.headers.raw,
-            content=stream,
-            extensions=request.extensions,
-        )
         with _named_as_httpx():
-            answer = await self._pool.handle_async_request(asked)
+            answer = await self._pool.handle_async_request(core_request(request))
         return httpx2.Response(
             answer.status,
             headers=answer.headers,
@@ -156,10 +142,7 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
             raise httpcore2.ConnectTimeout("the name was not resolved in time") from error
         except OSError as error:
             raise httpcore2.ConnectError(f"the host {host!r} could not be resolved") from error
-        if not Origin("", host, port).is_listed(self._allowed):
-            for address in found:
-                if not is_public(ip_address(address)):
-                    raise BlockedURL(f"{host!r} leads to an address that is not public.")
+        check_addresses(found, host, port, allowed=self._allowed)
         return found
 
 

@@ -52,6 +52,20 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
+def check_addresses(
+    addresses: Iterable[str], host: str, port: int, *, allowed: Collection[str]
+) -> None:
+    """Return when all of the `addresses` of `host` may be connected to.
+
+    Raises:
+        BlockedURL: when one is not public, and `allowed` does not list the host.
+    """
+    if not Origin("", host, port).is_listed(allowed):
+        for address in addresses:
+            if not is_public(ip_address(address)):
+                raise BlockedURL(f"{host!r} leads to an address that is not public.")
+
+
 def dial(address: str, port: int, seconds: float) -> httpcore2.NetworkStream:
     """Return a connection to `address`, which is no name, so that nothing is resolved again."""
     return httpcore2.SyncBackend().connect_tcp(address, port, timeout=seconds)
@@ -98,10 +112,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
 
     def _checked_addresses(self, host: str, port: int) -> list[str]:
         addresses = _within(self._deadline, host, lambda: self._resolve(host, port))
-        if not Origin("", host, port).is_listed(self._allowed):
-            for address in addresses:
-                if not is_public(ip_address(address)):
-                    raise BlockedURL(f"{host!r} leads to an address that is not public.")
+        check_addresses(addresses, host, port, allowed=self._allowed)
         return addresses
 
 

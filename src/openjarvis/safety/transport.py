@@ -28,21 +28,7 @@ class GuardedTransport(httpx2.BaseTransport):
                 happen.
             BlockedURL: when the name leads to an address that is not public.
         """
-        stream: Any = request.stream
-        answer = self._pool.handle_request(
-            httpcore2.Request(
-                method=request.method,
-                url=httpcore2.URL(
-                    scheme=request.url.raw_scheme,
-                    host=request.url.raw_host,
-                    port=request.url.port,
-                    target=request.url.raw_path,
-                ),
-                headers=request.headers.raw,
-                content=stream,
-                extensions=request.extensions,
-            )
-        )
+        answer = self._pool.handle_request(core_request(request))
         return httpx2.Response(
             status_code=answer.status,
             headers=answer.headers,
@@ -53,6 +39,23 @@ class GuardedTransport(httpx2.BaseTransport):
 
     def close(self) -> None:
         self._pool.close()
+
+
+def core_request(request: httpx2.Request) -> httpcore2.Request:
+    """Return the request as the connections of `httpcore2` take it."""
+    stream: Any = request.stream
+    return httpcore2.Request(
+        method=request.method,
+        url=httpcore2.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        ),
+        headers=request.headers.raw,
+        content=stream,
+        extensions=request.extensions,
+    )
 
 
 class _Body(httpx2.SyncByteStream):
