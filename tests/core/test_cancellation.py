@@ -10,7 +10,7 @@ def test_what_a_call_holds_is_ended_when_it_is_given_up() -> None:
     call, ended = Cancellation(), threading.Event()
 
     def work() -> bool:
-        with call.covering(), ended_when_cancelled(ended.set):
+        with call, ended_when_cancelled(ended.set):
             held.set()
             return ended.wait(20)
 
@@ -26,7 +26,7 @@ def test_what_a_call_holds_is_ended_when_it_is_given_up() -> None:
 def test_giving_up_the_outer_call_reaches_the_inner_one() -> None:
     outer, inner, ended = Cancellation(), Cancellation(), []
 
-    with outer.covering(), inner.covering(), ended_when_cancelled(lambda: ended.append(1)):
+    with outer, inner, ended_when_cancelled(lambda: ended.append(1)):
         outer.cancel()
         outer.cancel()
 
@@ -36,7 +36,7 @@ def test_giving_up_the_outer_call_reaches_the_inner_one() -> None:
 def test_what_is_over_is_not_ended() -> None:
     call, ended = Cancellation(), []
 
-    with call.covering():
+    with call:
         with ended_when_cancelled(lambda: ended.append(1)):
             pass
         call.cancel()
@@ -47,11 +47,11 @@ def test_what_is_over_is_not_ended() -> None:
 def test_a_call_that_was_given_up_begins_nothing_more() -> None:
     call, inner = Cancellation(), Cancellation()
 
-    with call.covering():
+    with call:
         call.cancel()
         with pytest.raises(Cancelled), ended_when_cancelled(lambda: None):
             pytest.fail("it began")
-        with pytest.raises(Cancelled), inner.covering():
+        with pytest.raises(Cancelled), inner:
             pytest.fail("it began")
 
 

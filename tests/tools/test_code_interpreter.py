@@ -148,8 +148,8 @@ def a_long_run(tool: CodeInterpreterTool | ReplTool) -> dict[str, Any]:
 
 def interrupt_when_it_runs(mark: str) -> None:
     def interrupt() -> None:
-        eventually(lambda: bool(alive(mark)))
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        if eventually(lambda: bool(alive(mark))):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
 

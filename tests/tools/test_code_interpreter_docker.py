@@ -143,8 +143,8 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 def test_ctrl_c_removes_the_container(daemon: Daemon, caplog: pytest.LogCaptureFixture) -> None:
     def interrupt_when_it_runs() -> None:
-        eventually(lambda: bool(daemon.containers))
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        if eventually(lambda: bool(daemon.containers)):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     tool = CodeInterpreterDockerTool()
     executor = ToolExecutor([tool])

@@ -15,14 +15,30 @@ class Cancelled(Exception):
 
 
 class Cancellation:
-    """What reaches one call, and the calls that it makes in its turn. Any thread may use it."""
+    """What reaches one call, and the calls that it makes in its turn. Any thread may use it.
 
-    __slots__ = ("_ends", "_is_cancelled", "_lock")
+    In a `with` block it reaches what runs there, in this thread or task and the workers it starts;
+    the block raises `Cancelled` where the call around it was given up already.
+    """
+
+    __slots__ = ("_above", "_before", "_ends", "_is_cancelled", "_lock")
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._is_cancelled = False
         self._ends: dict[object, Callable[[], object]] = {}
+
+    def __enter__(self) -> None:
+        # Written out, for every call of a tool comes through here.
+        self._above = _present.get()
+        if self._above is not None:
+            self._above.hold(self, self.cancel)
+        self._before = _present.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        _present.reset(self._before)
+        if self._above is not None:
+            self._above.release(self)
 
     def cancel(self) -> bool:
         """End what the call holds, in this thread; tell whether it held anything.
@@ -36,32 +52,21 @@ class Cancellation:
             end()
         return bool(ends)
 
-    @contextmanager
-    def covering(self) -> Iterator[None]:
-        """Reach what runs in the block, in this thread or task and the workers it starts.
+    def hold(self, key: object, end: Callable[[], object]) -> None:
+        """Have `end` called by `cancel`, until `key` is released.
 
         Raises:
-            Cancelled: when the call around it was given up already.
+            Cancelled: when the call was given up before.
         """
-        with ended_when_cancelled(self.cancel):
-            before = _present.set(self)
-            try:
-                yield
-            finally:
-                _present.reset(before)
-
-    @contextmanager
-    def _ending(self, end: Callable[[], object]) -> Iterator[None]:
-        key = object()
         with self._lock:
             if self._is_cancelled:
                 raise Cancelled
             self._ends[key] = end
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._ends.pop(key, None)
+
+    def release(self, key: object) -> None:
+        """Let go of what was held by this key."""
+        with self._lock:
+            self._ends.pop(key, None)
 
 
 _present: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
@@ -78,5 +83,9 @@ def ended_when_cancelled(end: Callable[[], object]) -> Iterator[None]:
     if present is None:
         yield
         return
-    with present._ending(end):
+    key = object()
+    present.hold(key, end)
+    try:
         yield
+    finally:
+        present.release(key)

@@ -267,7 +267,7 @@ class ToolExecutor:
                 trip.asked_seconds = None  # only the tool's own time counts from here
             if not trip.start(self._registrar.started):
                 return self._endings.interrupted(trip)  # nobody waits for this call any more
-            with trip.cancellation.covering():
+            with trip.cancellation:
                 return self._endings.of_value(trip, self._invoke(trip))
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises becomes a result
             return self._endings.of_error(trip, error)
@@ -289,7 +289,7 @@ class ToolExecutor:
         if entry.is_async:
             if not trip.start(self._registrar.started):
                 return self._endings.interrupted(trip)
-            with trip.cancellation.covering():
+            with trip.cancellation:
                 value = await WithinDeadline(self._invoke(trip), entry.seconds)
             return self._endings.of_value(trip, value)
         job, ended = workers.start_async(lambda: self._work(trip, None))
