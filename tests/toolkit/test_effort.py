@@ -159,3 +159,13 @@ def test_keywords_that_look_at_many_things_are_counted_by_them(
 
     with pytest.raises(ArgumentsError, match="100,000 steps"):
         checker.check({"x": value})
+
+
+def test_more_faults_than_can_be_told_are_not_looked_for() -> None:
+    many = {"type": "object", "required": [f"a{n}" for n in range(900)]}
+    checker = Checker({"properties": {"x": {"items": many}}})
+
+    with pytest.raises(ArgumentsError, match=r"missing 'a0' in 'x\.0'.*and more"):
+        checker.check({"x": [{}] * 3})
+    with pytest.raises(ArgumentsError, match=r"cannot be checked: .*100,000 steps"):
+        checker.check({"x": [{} for _ in range(1_000)]})

@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.strict_json import dumps
-from openjarvis.toolkit.effort import Effort
+from openjarvis.toolkit.effort import Effort, TooMuchEffort
 
 MAX_CHECKED = 100_000
 """How many characters of structured content are checked."""
@@ -33,7 +33,8 @@ class Promise:
                 `owner` names the tool.
         """
         try:
-            self._is_checked = Effort(schema).is_small and _COSTLY.isdisjoint(_keys(schema))
+            self._effort = Effort(schema)
+            self._is_checked = self._effort.is_small and _COSTLY.isdisjoint(_keys(schema))
             self._validator = jsonschema_rs.validator_for(
                 schema, mask="the value", retriever=_refuse_to_fetch, validate_formats=False
             )
@@ -51,10 +52,15 @@ class Promise:
         try:
             if not self._is_checked or len(dumps(content)) > MAX_CHECKED:
                 return ""
-            error = next(self._validator.iter_errors(content), None)
+            if self._validator.is_valid(content):
+                return ""
+            self._effort.check_faults(content)
+            error = next(self._validator.iter_errors(content))
+        except TooMuchEffort:
+            return "its structured content is not as promised"
         except (ValueError, RecursionError) as refused:
             return f"its structured content cannot be checked: {refused}"
-        return f"its structured content is not as promised: {error.message}" if error else ""
+        return f"its structured content is not as promised: {error.message}"
 
 
 def _keys(value: Any) -> Iterator[str]:

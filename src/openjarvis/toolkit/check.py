@@ -123,6 +123,7 @@ class Checker:
             self._effort.check(arguments)
             if self.accepts(arguments):
                 return arguments
+            self._effort.check_faults(arguments)
             coerced = self._coerced(arguments)
             if self.accepts(coerced):
                 return coerced

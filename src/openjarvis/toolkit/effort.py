@@ -63,7 +63,19 @@ class Effort:
             RecursionError: when it is nested too deeply.
         """
         if self._varies:
-            _Count(self._parts).of(self._schema, value)
+            self.check_faults(value)
+
+    def check_faults(self, value: Any) -> None:
+        """Return when all that is wrong with `value` can be told in `MAX_STEPS`.
+
+        Whether it fits is known at its first fault; to tell them takes all steps, and memory for
+        each.
+
+        Raises:
+            TooMuchEffort: when it would take more.
+            RecursionError: when it is nested too deeply.
+        """
+        _Count(self._parts).of(self._schema, value)
 
     def _unfolded(self, schema: Schema, known: dict[int, int | None], /) -> int:
         """Return the steps for a value that has every member, each once; cycles have too many."""
