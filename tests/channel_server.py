@@ -23,6 +23,13 @@ class Received:
     headers: dict[str, str]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing: clients that hang up are part of the tests."""
+
+
 @dataclass
 class ServiceServer:
     """Answers what `answer(request)` says, by default as a service that is content."""
@@ -48,8 +55,7 @@ class ServiceServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", self.at), Handler)
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", self.at), Handler)
         Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         return self
 

@@ -17,7 +17,9 @@ from channel_server import HANG_UP, Received, ServiceServer
 from openjarvis.channels.apprise_channel import AppriseChannel
 from openjarvis.channels.base import ChannelError, ChannelStatus
 from openjarvis.config import ChannelConfig
+from openjarvis.core import workers
 from openjarvis.core.errors import ConfigError
+from waiting import eventually
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 TELEGRAM = f"tgram://{TOKEN}/4242"
@@ -160,6 +162,30 @@ def test_a_message_that_was_taken_without_an_answer_is_said_to_be_uncertain(
         channel(f"json://127.0.0.1:{service.port}/hook", attempts=3).send("ops", "hi")
 
 
+@pytest.mark.parametrize("scheme", ["json", "mailto"])
+def test_what_could_not_be_connected_to_surely_got_nothing(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"{scheme}://127.0.0.1:{port}/?from=a@example.org&to=b@example.org&mode=insecure"
+
+    with pytest.raises(ChannelError, match=r"onnection error .*Error\)$"):
+        channel(url).send("ops", "hi")
+
+
+def test_a_service_that_is_away_for_a_moment_is_tried_again(
+    service: ServiceServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = channel(f"json://127.0.0.1:{service.port}/hook", attempts=10)
+    service.__exit__()
+    sent = workers.start(lambda: made.send("ops", "hi"))
+    assert eventually(lambda: "onnection error" in caplog.text)
+
+    with ServiceServer(at=service.port) as back:
+        assert sent.wait(30)
+
+    assert (sent.result(), back.texts()) == (True, ["None"])
+
+
 @pytest.mark.parametrize("options", ["", "&retry=3&wait=0"])
 def test_a_recipient_gets_a_message_once_though_another_refuses_it(
     service: ServiceServer, options: str
@@ -298,6 +324,10 @@ class MailServer:
     """Takes the text of a mail and closes the connection."""
 
     texts = 0
+    logins = 0
+
+    def __init__(self, *, refuses_logins: bool = False) -> None:
+        self.greeting = b"250-ok\r\n250 AUTH PLAIN\r\n" if refuses_logins else b"250 ok\r\n"
 
     def __enter__(self) -> Self:
         outer = self
@@ -309,7 +339,14 @@ class MailServer:
                     if line == b".\r\n":
                         outer.texts += 1
                         return
-                    if line.upper().startswith((b"EHLO", b"MAIL", b"RCPT")):
+                    if line.upper().startswith(b"EHLO"):
+                        self.wfile.write(outer.greeting)
+                    elif line.upper().startswith(b"AUTH"):
+                        outer.logins += 1
+                        self.wfile.write(b"535 no\r\n")
+                    elif line.upper().startswith(b"QUIT"):
+                        return
+                    elif line.upper().startswith((b"MAIL", b"RCPT")):
                         self.wfile.write(b"250 ok\r\n")
                     elif line.upper().startswith(b"DATA"):
                         self.wfile.write(b"354 go\r\n")
@@ -427,6 +464,20 @@ def test_a_subject_is_the_first_line_where_there_are_no_titles(service: ServiceS
     first, *rest = service.texts()
     assert first.splitlines() == ["Build", "It is green."]
     assert [len(text) <= 2_000 for text in rest] == [True, True]
+
+
+def test_a_refused_login_of_mail_is_told_as_such() -> None:
+    with (
+        MailServer(refuses_logins=True) as server,
+        pytest.raises(ChannelError, match=r"\(SMTPAuthenticationError\)$"),
+    ):
+        channel(
+            f"mailto://ann:password1@127.0.0.1:{server.port}?from=a@example.org&to=b@example.org"
+            "&mode=insecure",
+            attempts=3,
+        ).send("ops", "hi")
+
+    assert server.logins == 1
 
 
 def test_variables_of_the_address_are_filled_in_or_named(

@@ -1,6 +1,8 @@
 """One message through apprise, sent again only where the service surely did not take it."""
 
+import logging
 import re
+import sys
 from threading import Event
 from typing import Any
 
@@ -10,6 +12,16 @@ _FIRST_PAUSE = 0.5
 _STATUS = re.compile(r"\berror=(\d{3})\b")
 _NOT_TAKEN = frozenset({"429", "500", "503"})
 """Answers with which a service says that it did not take a message, but may take it later."""
+
+_NO_CONNECTION = frozenset(
+    [
+        "ConnectionRefusedError", "ConnectTimeoutError", "NewConnectionError", "SMTPConnectError",
+        "gaierror",
+    ]
+)  # fmt: skip
+"""Errors of the standard library and of urllib3, after which nothing can have arrived."""
+
+_LOGIN_REFUSED = "SMTPAuthenticationError"
 
 _PERHAPS = "the message may or may not have arrived"
 
@@ -31,6 +43,8 @@ class Delivery:
 
         self._settings = settings
         self._requests = 0
+        self._heard: list[str] = []
+        self._error: frozenset[str] = frozenset()
         self._throttle = plugin.throttle
         plugin.throttle = self._counted
         self._apprise = Apprise()
@@ -39,23 +53,28 @@ class Delivery:
     def send(self, text: str, *, title: str) -> str:
         """Send a message; return why the service did not take it, "" when it did.
 
-        It is sent again only when the one request that was made was refused for now. After a
-        time-out, a broken connection or a refusal by one of several recipients it may have arrived.
+        It is sent again only when the one request that was made found no connection or was refused
+        for now. After a time-out, a broken connection or a refusal by one of several recipients it
+        may have arrived.
         """
         told = ""
         for attempt in range(self._settings.attempts):
             if attempt:
                 Event().wait(_FIRST_PAUSE * 2 ** (attempt - 1))
-            self._requests = 0
+            self._requests, self._heard, self._error = 0, [], frozenset()
             result = self._notified(text, title)
             if result:
                 return ""
-            told = "; ".join(dict.fromkeys(one.message.rstrip(".") for one in result.logs()))
+            told = "; ".join(dict.fromkeys(self._heard))
             status = _STATUS.search(told)
             if result.status.name == "TIMEOUT":
                 told, status = f"no answer within {self._settings.timeout_seconds:g} s", None
             elif not self._requests:
                 return told or "the service did not take it"
+            elif _LOGIN_REFUSED in self._error:
+                return told
+            elif self._requests == 1 and self._error & _NO_CONNECTION:
+                continue
             if self._requests != 1 or status is None:
                 return f"{told}; {_PERHAPS}"
             if status[1].startswith("3"):
@@ -71,9 +90,23 @@ class Delivery:
             # By its value: apprise may be loaded only where it is used.
             body_format="text",
             timeout=self._settings.timeout_seconds,
+            log_callback=self._hear,
+            log_level=logging.WARNING,
         )
+
+    def _hear(self, entry: Any, _: Any) -> None:
+        """Keep what a plugin logs, with the error that it is just handling."""
+        said, error = entry.message.rstrip("."), sys.exc_info()[1]
+        self._heard.append(f"{said} ({type(error).__name__})" if error is not None else said)
+        self._error = _kinds_of(error)
 
     def _counted(self, *args: Any, **options: Any) -> Any:
         """Stand in the place of `throttle`, which apprise calls before every request."""
         self._requests += 1
         return self._throttle(*args, **options)
+
+
+def _kinds_of(error: BaseException | None) -> frozenset[str]:
+    """Return the names of an error's types, and those of the cause that is in one of requests."""
+    cause = getattr(error.args[0], "reason", None) if error is not None and error.args else None
+    return frozenset(kind.__name__ for one in (error, cause) for kind in type(one).__mro__)

@@ -31,8 +31,11 @@ _MADE_LATER = tuple(f"httpcore2.{name}" for name in ("connection", "http11", "ht
 
 _formatter = logging.Formatter()
 _known: set[str] = set()
-_found: re.Pattern[str] | None = None
-"""Finds what is known, longer ones first. Replaced as a whole, so that reading needs no lock."""
+_found: tuple[re.Pattern[str], frozenset[str]] | None = None
+"""Finds what is known, longer ones first, and what to look for before: searching for words is fast.
+
+Replaced as a whole, so that reading needs no lock.
+"""
 
 _lock = Lock()
 
@@ -47,7 +50,8 @@ def conceal(values: Iterable[str]) -> None:
             _known.update(new)
             longer_first = sorted(_known, key=len, reverse=True)
             # Names of hosts come back in small letters.
-            _found = re.compile("|".join(map(_finding, longer_first)), re.IGNORECASE)
+            pattern = re.compile("|".join(map(_finding, longer_first)), re.IGNORECASE)
+            _found = pattern, frozenset(map(str.lower, _known))
     for name in _MADE_LATER:
         logging.getLogger(name)
     for name, logger in list(logging.root.manager.loggerDict.items()):
@@ -77,7 +81,11 @@ def _finding(value: str) -> str:
 
 
 def _without_known(text: str) -> str:
-    return _found.sub(MASK, text) if _found is not None else text
+    if _found is None:
+        return text
+    pattern, words = _found
+    lowered = text.lower()
+    return pattern.sub(MASK, text) if any(word in lowered for word in words) else text
 
 
 def _mask_record(record: logging.LogRecord) -> bool:
