@@ -38,6 +38,23 @@ def message(number: int, chat: int, text: str) -> dict[str, Any]:
     }
 
 
+def heard_by(bot: TelegramChannel) -> list[str]:
+    """Return the list that grows by each message that the bot's handler gets."""
+    heard: list[str] = []
+    bot.on_message(lambda one: heard.append(one.content))
+    return heard
+
+
+def answer_polls(service: ServiceServer, answers: list[Any]) -> None:
+    """Have the next polls answered with these, the last one first; then as always."""
+    answer_polls(service, answers)
+
+
+def deliver(service: ServiceServer, *batches: list[Any]) -> None:
+    """Have the next polls answered with these updates, in their order."""
+    answer_polls(service, [(200, {"ok": True, "result": batch}) for batch in reversed(batches)])
+
+
 def test_a_message_reaches_the_handler_and_its_answer_the_chat(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
@@ -66,8 +83,7 @@ def _offset(service: ServiceServer) -> int:
 def test_chats_that_are_not_in_the_address_are_not_listened_to(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.connect()
     service.updates.put(message(1, 666, "let me in"))
     service.updates.put(message(2, 4242, "hello"))
@@ -104,11 +120,8 @@ def test_receiving_goes_on_after_a_refusal_that_passes(
     bot: TelegramChannel, service: ServiceServer, status: int
 ) -> None:
     refusals = [(status, {"ok": False})] * 2
-    service.answer = lambda request: (
-        refusals.pop() if request.path.endswith("/getUpdates") and refusals else None
-    )
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    answer_polls(service, refusals)
+    received = heard_by(bot)
     bot.connect()
     service.updates.put(message(3, 4242, "hello"))
 
@@ -138,14 +151,8 @@ def test_a_thread_that_has_died_is_an_error_that_the_status_tells(
 def test_an_update_is_taken_once_and_in_its_order(
     bot: TelegramChannel, service: ServiceServer, answers: list[list[dict[str, Any]]]
 ) -> None:
-    left = [*answers, [message(3, 4242, "c")]]
-    service.answer = lambda request: (
-        (200, {"ok": True, "result": left.pop(0)})
-        if request.path.endswith("/getUpdates") and left
-        else None
-    )
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    deliver(service, *answers, [message(3, 4242, "c")])
+    received = heard_by(bot)
     bot.connect()
 
     assert eventually(lambda: "c" in received)
@@ -155,14 +162,8 @@ def test_an_update_is_taken_once_and_in_its_order(
 def test_updates_that_are_numbered_anew_are_taken(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    left = [[message(900, 4242, "last week")], [message(7, 4242, "now")]]
-    service.answer = lambda request: (
-        (200, {"ok": True, "result": left.pop(0)})
-        if request.path.endswith("/getUpdates") and left
-        else None
-    )
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    deliver(service, [message(900, 4242, "last week")], [message(7, 4242, "now")])
+    received = heard_by(bot)
     bot.connect()
 
     assert eventually(lambda: received == ["last week", "now"])
@@ -244,11 +245,8 @@ def test_an_answer_without_end_is_given_up(
 ) -> None:
     monkeypatch.setattr(polling, "MAX_ANSWER", 1_000)
     long = [(200, {"ok": True, "result": [message(1, 4242, "x" * 2_000)]})]
-    service.answer = lambda request: (
-        long.pop() if request.path.endswith("/getUpdates") and long else None
-    )
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    answer_polls(service, long)
+    received = heard_by(bot)
     bot.connect()
     service.updates.put(message(3, 4242, "hello"))
 
@@ -304,8 +302,7 @@ def test_nobody_else_can_be_written_to(service: ServiceServer, conversation: str
 def test_updates_that_are_no_messages_are_passed_over(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.connect()
     service.updates.put({"update_id": 1, "edited_message": {}})
     service.updates.put({"update_id": 2, "message": {"chat": {"id": 4242}}})
@@ -328,14 +325,8 @@ def test_updates_that_are_no_messages_are_passed_over(
 def test_updates_that_are_malformed_are_passed_over(
     bot: TelegramChannel, service: ServiceServer, update: Any
 ) -> None:
-    first = [update]
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
-    service.answer = lambda request: (
-        (200, {"ok": True, "result": [first.pop()]})
-        if request.path.endswith("/getUpdates") and first
-        else None
-    )
+    received = heard_by(bot)
+    deliver(service, [update])
     bot.connect()
     service.updates.put(message(3, 4242, "hello"))
 
@@ -362,11 +353,8 @@ def test_an_answer_that_is_none_is_tried_again(
     bot: TelegramChannel, service: ServiceServer, answer: tuple[int, Any]
 ) -> None:
     answers = [answer, answer]
-    service.answer = lambda request: (
-        answers.pop() if request.path.endswith("/getUpdates") and answers else None
-    )
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    answer_polls(service, answers)
+    received = heard_by(bot)
     bot.connect()
     service.updates.put(message(3, 4242, "hello"))
 
@@ -385,8 +373,7 @@ def test_another_program_that_receives_is_told_as_long_as_it_does(
         return None
 
     service.answer = answer
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.connect()
 
     assert eventually(lambda: "Conflict" in bot.look()[1])
@@ -400,8 +387,7 @@ def test_another_program_that_receives_is_told_as_long_as_it_does(
 def test_receiving_goes_on_after_the_network_was_lost(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.plugin()
     service.__exit__()
     bot.connect()
@@ -417,8 +403,7 @@ def test_receiving_goes_on_after_the_network_was_lost(
 def test_a_message_is_taken_once_also_after_a_restart(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.connect()
     service.updates.put(message(10, 4242, "first"))
     assert eventually(lambda: _offset(service) == 11)
@@ -439,8 +424,7 @@ def test_a_message_is_taken_once_also_after_a_restart(
 def test_a_channel_that_is_connected_anew_receives_again(
     bot: TelegramChannel, service: ServiceServer
 ) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
 
     for number in range(3):
         bot.connect()
@@ -453,8 +437,7 @@ def test_a_channel_that_is_connected_anew_receives_again(
 
 
 def test_nothing_is_taken_after_disconnecting(bot: TelegramChannel, service: ServiceServer) -> None:
-    received: list[str] = []
-    bot.on_message(lambda one: received.append(one.content))
+    received = heard_by(bot)
     bot.connect()
     assert eventually(lambda: any(one.path.endswith("getUpdates") for one in service.received))
 
