@@ -47,7 +47,9 @@ def heard_by(bot: TelegramChannel) -> list[str]:
 
 def answer_polls(service: ServiceServer, answers: list[Any]) -> None:
     """Have the next polls answered with these, the last one first; then as always."""
-    answer_polls(service, answers)
+    service.answer = lambda request: (
+        answers.pop() if request.path.endswith("/getUpdates") and answers else None
+    )
 
 
 def deliver(service: ServiceServer, *batches: list[Any]) -> None:
