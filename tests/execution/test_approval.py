@@ -444,6 +444,28 @@ def test_the_end_of_input_is_not_asked_again() -> None:
     assert shown.getvalue().count("Allow?") == 1
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    ["\U000e0148\U000e0149", "a\ufe0f", "\u2764\ufe0f\ufe0f", "\u034f", "\u17b5", "\u200b"],
+)
+def test_a_person_sees_what_shows_as_nothing(hidden: str) -> None:
+    shown = io.StringIO()
+    call = ToolCallRequest("1", "refund", {"order": f"A7{hidden}"}, "{}", refund_tool([]).spec)
+
+    Terminal(FakeTerminal("y\n"), shown).ask(call)
+
+    assert hidden[-1].encode("unicode_escape").decode() in shown.getvalue()
+
+
+def test_a_person_sees_emoji_and_letters_as_they_are() -> None:
+    shown, text = io.StringIO(), "\u2764\ufe0f \u0e19\u0e49\u0e33 \u8449"
+    call = ToolCallRequest("1", "refund", {"order": text}, "{}", refund_tool([]).spec)
+
+    Terminal(FakeTerminal("y\n"), shown).ask(call)
+
+    assert text in shown.getvalue()
+
+
 def test_arguments_cannot_push_anything_out_of_sight() -> None:
     shown, hidden = io.StringIO(), {"order": "A7" + " " * 3000 + "\u3164" * 40 + "\u2800all"}
 

@@ -19,8 +19,12 @@ LONGEST_QUESTION = 5_000
 """Arguments with more characters are denied: nobody reads them before answering."""
 _QUESTIONS = 3
 _BLANKS = re.compile(r" {20,}+")
-# Unicode calls them printable, but they are empty: the fillers of Hangul and the blank of Braille.
-_INVISIBLE = re.compile("[\u115f\u1160\u2800\u3164\uffa0]")
+# Unicode calls them printable, but they show as nothing, and hundreds of them hide a text: fillers,
+# blanks, joiners, and selectors of variants but for the one that makes a sign an emoji.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0"
+    "\U0001d159\U000e0000-\U000e0fff]|(?<![\u2190-\u33ff\U0001f000-\U0001faff])\ufe0f"
+)
 
 
 class Policy:
@@ -186,9 +190,8 @@ def _forget_what_was_typed(source: TextIO) -> None:
         import termios  # Windows has none
     except ImportError:
         return
-    with suppress(
-        OSError, ValueError, termios.error
-    ):  # a source without a descriptor holds no such input
+    # A source without a descriptor holds no such input.
+    with suppress(OSError, ValueError, termios.error):
         termios.tcflush(source.fileno(), termios.TCIFLUSH)
 
 
