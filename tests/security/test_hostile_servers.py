@@ -322,6 +322,26 @@ def test_an_event_without_end_is_left_at_its_bound(
     assert failed.value.code == "LLM_UNAVAILABLE"
 
 
+@each_way
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("called", [b"text/plain", b"application/json"])
+def test_an_event_is_bounded_whatever_the_answer_calls_itself(
+    kind: str, called: bytes, is_async: bool
+) -> None:
+    head, first = begun(kind)
+    lines = b"data: \n" * 100
+    endless = repeating(
+        b"%x\r\n%s\r\n" % (len(lines), lines),
+        head=head.replace(b"text/event-stream", called),
+        first=first,
+    )
+    with (
+        asking(kind, endless) as (engine, _),
+        pytest.raises(llm.LLMError, match=r"a single event of more than 1,000 lines"),
+    ):
+        ask(engine, is_streamed=True, is_async=is_async)
+
+
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
 def test_events_are_measured_one_by_one_however_they_are_cut(

@@ -14,6 +14,7 @@ REPEATED = [
     'Action: f\nAction Input: {"a":\n', "Observation", " Observation", "Observation:\n",
     "Final Answer", "Final Answer ", "Final Answer\n", "final_", "THOUGHT: ", "TOOL:",
     "TOOL: f\nINPUT: ", "INPUT", "input ", "FINAL_ANSWER", "FINAL(", "FINAL_VAR(", "FINAL(a)\n",
+    "```\nFINAL(1)\n```\nx\n", 'FINAL("', "FINAL(\nx\n)\n",
     "import ", "from a", "a.", "print(", "a = ", "f(", "f(a=", "f(a='", "f[", "f ",
     "[TOOL_CALLS] ", "<tool_call>", '<tool_call>{"name":', '{"name": "f", ', '{"a":"x",}',
     "密", "ั", "\u200b", "\x00",
@@ -33,13 +34,14 @@ _CHILD = """
 import json, signal, sys
 from openjarvis.agents.code_protocol import CODE_ACT
 from openjarvis.agents.keyword_protocol import REACT, STRUCTURED
+from openjarvis.agents.rlm import PROTOCOL
 from openjarvis.toolkit.base import ToolSpec
 spec = ToolSpec("f", "", {"type": "object", "properties": {"a": {"type": "string"}}})
 before, repeated = json.load(sys.stdin)
 for unit in repeated:
     for start in before:
         signal.setitimer(signal.ITIMER_VIRTUAL, 1.0)  # of CPU time; the signal ends the process
-        for protocol in (REACT, STRUCTURED, CODE_ACT):
+        for protocol in (REACT, STRUCTURED, CODE_ACT, PROTOCOL):
             protocol.parse(start + (unit * LENGTH)[:LENGTH] + "b", [spec])
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         print(json.dumps([start, unit]), flush=True)

@@ -70,14 +70,18 @@ def _final(answer: str) -> _Final | None:
 
     It begins on the first line, or nothing but the rest of its line comes after it.
     """
-    blocks = list(fences(answer))
+    blocks = fences(answer)
+    block = next(blocks, None)
+    first = len(answer) - len(answer.lstrip())
+    last = len(answer.rstrip())
     position = 0
     while (mark := _FINAL.search(answer, position)) is not None:
         position = end = _closing(answer, mark.end())
-        if any(block.start <= mark.start() < block.end for block in blocks):
+        while block is not None and block.end <= mark.start():
+            block = next(blocks, None)
+        if block is not None and block.start <= mark.start():
             continue
-        is_first = not answer[: mark.start()].strip()
-        if is_first or "\n" not in answer[end:].rstrip():
+        if mark.start() <= first or answer.find("\n", end, last) < 0:
             return _Final(answer[mark.end() : end].strip(), mark[1] is not None)
     return None
 

@@ -1,6 +1,8 @@
 """Conversations in files: written for people or for programs, and read again."""
 
+import errno
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from openjarvis.cli.lazy import Failure
 from openjarvis.core.types import Message, Role
-from openjarvis.safety.opening import new_file
+from openjarvis.safety.opening import new_file, open_regular
+
+_MOST_BYTES = 256 << 20
 
 
 def save(messages: Sequence[Message], path: Path) -> None:
@@ -33,11 +37,13 @@ def save(messages: Sequence[Message], path: Path) -> None:
 def load(path: Path) -> list[Message]:
     """Return the conversation that was saved as JSON, for any engine to go on with.
 
+    What a file says as the system is left out: only the user and the configuration say that.
+
     Raises:
         Failure: when it cannot be read, or holds no conversation.
     """
     try:
-        saved = json.loads(path.read_bytes())
+        saved = json.loads(_read(path))
         messages = TypeAdapter(list[Message]).validate_python(saved["messages"])
     except OSError as error:
         raise Failure(f"{path} cannot be read: {error.strerror}.", 2) from error
@@ -47,10 +53,20 @@ def load(path: Path) -> list[Message]:
         raise Failure(f"{path}: messages.{place}: {first['msg']}.", 2) from error
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise Failure(f"{path} holds no conversation that was saved as .json.", 2) from error
+    messages = [message for message in messages if message.role is not Role.SYSTEM]
     for message in messages:
         # The rest is a provider's own and was of use only while it was fresh.
         message.metadata = {} if message.metadata.get("success", True) else {"success": False}
     return messages
+
+
+def _read(path: Path) -> bytes:
+    real = path.resolve(strict=True)
+    with os.fdopen(open_regular(real.parent, [real.name]), "rb") as file:
+        read = file.read(_MOST_BYTES + 1)
+    if len(read) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {_MOST_BYTES:,} bytes")
+    return read
 
 
 def _as_json(messages: Sequence[Message]) -> str:

@@ -27,6 +27,7 @@ _EVENT_ENDS: Final = {
     "text/event-stream": re.compile(rb"\r\n\r\n|\n\n|\r\r"),
     "application/x-ndjson": re.compile(rb"\n"),
 }
+_ASKS_FOR_EVENTS: Final = re.compile(rb'"stream":\s*true')
 _SAFE_STATUSES: Final = frozenset({307, 308})
 """The redirects that keep a POST what it is."""
 
@@ -77,8 +78,17 @@ def _bound(response: Any, server: Server) -> None:
     # JSON is UTF-8 whatever the head says; some of Python's codecs are no encodings of text.
     response.encoding = "utf-8"
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    end = _EVENT_ENDS.get(kind)
+    if end is None and _asks_for_events(response.request):
+        end = _EVENT_ENDS["text/event-stream"]  # it is read as such, whatever it calls itself
     counted = _counted_stream(type(response).__module__.partition(".")[0])
-    response.stream = counted(response.stream, _Meter(server, _EVENT_ENDS.get(kind)))
+    response.stream = counted(response.stream, _Meter(server, end))
+
+
+def _asks_for_events(request: Any) -> bool:
+    if "stream" in str(request.url.path).lower():  # Gemini's
+        return True
+    return _ASKS_FOR_EVENTS.search(request.read()) is not None
 
 
 def _check_redirect(response: Any, server: Server) -> None:
