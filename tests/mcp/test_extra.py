@@ -32,7 +32,7 @@ def test_what_is_not_installed_is_named(tmp_path: Path, arguments: list[str], ex
     )
 
     assert done.returncode in (1, 2)
-    assert f"pip install '.[{extra}]' in the checkout of openjarvis" in done.stderr
+    assert f"pip install '.[{extra}]' in the checkout" in done.stderr
     assert "Traceback" not in done.stderr
 
 

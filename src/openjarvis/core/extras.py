@@ -6,4 +6,4 @@ def how_to_install(extra: str) -> str:
 
     Never by the name on a package index: `openjarvis` there is somebody else's project.
     """
-    return f"pip install '.[{extra}]' in the checkout of openjarvis"
+    return f"pip install '.[{extra}]' in the checkout adds openjarvis[{extra}]"

@@ -118,8 +118,8 @@ def _client() -> Any:
         import docker
     except ImportError as error:
         raise ToolError(
-            "Docker is not available: its Python package is missing. Install it with "
-            f"{how_to_install('docker')}, or use code_interpreter."
+            f"Docker is not available: its Python package is missing: {how_to_install('docker')}. Or "
+            "use code_interpreter."
         ) from error
     try:
         return docker.from_env()
