@@ -208,6 +208,16 @@ def test_turns_that_run_out_are_exit_code_1(jarvis: Jarvis) -> None:
     assert done.exit_code == 1
     assert answer["max_turns_exceeded"] is True
     assert [result["outcome"] for result in answer["tool_results"]] == ["ran", "not_run"]
+    assert done.stderr == ""
+
+
+def test_turns_that_run_out_are_told_on_stderr(jarvis: Jarvis) -> None:
+    engine = ScriptedEngine([calls("think", thought="1"), says("So far.")])
+
+    done = ask_scripted(jarvis, engine, "--tools", "think", "--max-turns", "1", "Ponder.")
+
+    assert done.exit_code == 1
+    assert done.stderr == "All turns (1) were used up; --max-turns allows more.\n"
 
 
 def test_the_options_reach_the_engine(jarvis: Jarvis) -> None:

@@ -183,7 +183,9 @@ def _print(answer: dict[str, Any], *, as_json: bool, are_shown: bool) -> None:
     for done in () if are_shown else told["denied"]:
         notice(done["content"])
     show(answer["content"])
-    if answer["finish_reason"] == FinishReason.LENGTH and not answer["max_turns_exceeded"]:
+    if answer["max_turns_exceeded"]:
+        notice(f"All turns ({answer['turns']}) were used up; --max-turns allows more.")
+    elif answer["finish_reason"] == FinishReason.LENGTH:
         notice(CUT_OFF)
 
 

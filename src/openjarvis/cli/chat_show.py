@@ -91,7 +91,7 @@ class Show:
         if not conversation.streams_answer:
             self.answer(response.text)
         if conversation.ran_out:
-            self._remark(f"The {response.steps} turns were used up; this is the last word on it.")
+            self._remark(f"All turns ({response.steps}) were used up; --max-turns allows more.")
         elif response.finish_reason is FinishReason.LENGTH:
             self._remark(CUT_OFF)
         if not response.text:

@@ -118,8 +118,8 @@ def _client() -> Any:
         import docker
     except ImportError as error:
         raise ToolError(
-            f"Docker is not available: its Python package is missing: {how_to_install('docker')}. Or "
-            "use code_interpreter."
+            "Docker is not available: its Python package is missing: "
+            f"{how_to_install('docker')}. Or use code_interpreter."
         ) from error
     try:
         return docker.from_env()
