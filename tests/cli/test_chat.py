@@ -516,7 +516,7 @@ class TestAtATerminal:
         shown = say(child, "2+2?")
 
         assert "I only got this far." in shown
-        assert "turns were used up" in shown
+        assert "All turns (1) were used up" in shown
         leave(child)
 
 
