@@ -85,6 +85,25 @@ def test_a_server_that_comes_back_is_called_again(open_pool: OpenPool) -> None:
         pool.close()
 
 
+def test_a_server_that_is_lost_again_is_warned_of_again(
+    open_pool: OpenPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = free_port()
+    pool = open_pool(web(port))
+
+    def away() -> int:
+        pool.tools(["web__echo"])
+        return sum("are not there" in record.getMessage() for record in caplog.records)
+
+    assert (away(), away()) == (1, 1)
+    with served(echoing().streamable_http_app(), port):
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
+
+    assert eventually(lambda: not run(pool, "web__echo", {"text": "hi"}).success)
+    assert eventually(lambda: away() == 2)
+    pool.close()
+
+
 def test_a_login_is_made_once_kept_and_refreshed(open_pool: OpenPool, tmp_path: Path) -> None:
     port, authority = free_port(), Authority(seconds=1)
     server = web(port, oauth=True)

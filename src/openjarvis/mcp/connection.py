@@ -133,6 +133,12 @@ class Connection:
         """
         return self._submit(self._call(definition, arguments, context))
 
+    def absence(self) -> ServerUnavailable | None:
+        """Return why a call would be answered "unavailable: …" just now, without waiting for it."""
+        if self._closed:
+            return ServerUnavailable(CLOSED)
+        return self._away() if self._settled.is_set() and self._client is None else None
+
     def start_closing(self) -> None:
         """Ask the connection to end, without waiting for it."""
         with self._lock:
@@ -297,9 +303,12 @@ class Connection:
     async def _connected(self) -> Client:
         await self._settled.wait()
         if self._client is None:
-            name = self.server.name
-            raise ServerUnavailable(f"the MCP server {name!r}: {self.reason or 'it is restarted'}")
+            raise self._away()
         return self._client
+
+    def _away(self) -> ServerUnavailable:
+        who, reason = f"the MCP server {self.server.name!r}", self.reason or "it is restarted"
+        return ServerUnavailable(reason if reason.startswith(who) else f"{who}: {reason}")
 
     async def _list_when_ready(self) -> Listing:
         await self._connected()
