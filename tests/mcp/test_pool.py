@@ -284,9 +284,8 @@ def test_an_unset_variable_is_named_and_the_others_go_on(
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
     pool = open_pool(misbehaving("bad", env={"TOKEN": "${NO_SUCH_TOKEN}"}), misbehaving("other"))
 
-    assert pool.statuses()[0].reason == (
-        "the MCP server 'bad' (the test) needs ${NO_SUCH_TOKEN}, which is not set in the environment"
-    )
+    needs = "the MCP server 'bad' (the test) needs ${NO_SUCH_TOKEN}, which is not set"
+    assert pool.statuses()[0].reason.startswith(needs)
     assert pool.statuses()[1].reason == ""
 
 

@@ -33,6 +33,7 @@ from openjarvis.mcp.answers import Answers
 from openjarvis.mcp.definitions import MAX_TOOLS, Definition, Listing, listing
 from openjarvis.mcp.errors import ServerUnavailable, told
 from openjarvis.mcp.loop_thread import CLOSED, LoopThread
+from openjarvis.mcp.refusals import Refusals
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.transport import StderrTail, open_transport, watched
 from openjarvis.safety.concealment import masked
@@ -106,6 +107,7 @@ class Connection:
         self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
+        self._refusals = Refusals()
 
     def begin_anew(self) -> None:
         """Forget, in a forked copy of this process, the connection that stays in the other one."""
@@ -196,7 +198,7 @@ class Connection:
             reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = self._fault or told(error)
+            reason = self._fault or self._refusals.told(error)
         last = self._stderr.last_line()
         return f"{reason} ({last})" if last else reason
 
@@ -206,7 +208,9 @@ class Connection:
         self._fault = ""
         self._sent_nonsense = False
         auth = self._login(self.server.name, settings) if settings.oauth else None
-        transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
+        transport = open_transport(
+            self.server, settings, stderr=self._stderr, auth=auth, hooks=self._refusals.hooks
+        )
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
             self._connecting = scope
@@ -366,7 +370,7 @@ class Connection:
                 f"the MCP server {name!r} was lost during the call, which may or may not have "
                 f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {self._refusals.told(error)}")
 
 
 async def _left_to_us(name: str, result: Any) -> None:
