@@ -16,6 +16,7 @@ from openjarvis.execution.executor import ToolExecutor
 from openjarvis.execution.policy import policy
 from openjarvis.execution.trip import Run
 from openjarvis.mcp.connection import Backoff
+from openjarvis.mcp.pool import ServerPool
 from openjarvis.mcp.servers import Server
 from openjarvis.testing import ScriptedEngine, says
 from waiting import eventually
@@ -332,8 +333,21 @@ def test_pins_are_kept_for_their_owner_only(open_pool: OpenPool, tmp_path: Path)
     open_pool(misbehaving()).tools(["bad__echo"])
 
     pins = tmp_path / "mcp" / "pins.json"
-    assert "echo" in json.loads(pins.read_text())["bad"]
+    assert ["echo" in one for one in json.loads(pins.read_text()).values()] == [True]
     assert pins.stat().st_mode & 0o077 == 0
+
+
+def test_another_server_of_the_same_name_has_pins_of_its_own(open_pool: OpenPool) -> None:
+    here = open_pool(misbehaving(env={"MODE": "titled", "TITLE": "A title"}))
+    there = open_pool(misbehaving("bad", "grown"))
+    here.tools(["bad__echo"])
+
+    def standings(pool: ServerPool) -> set[str]:
+        return {str(standing) for _, standing in pool.statuses()[0].tools}
+
+    assert standings(there) == {"new"}
+    there.tools(["bad__echo"])
+    assert (standings(here), standings(there)) == ({"pinned"}, {"pinned"})
 
 
 def test_elicitation_and_sampling_are_off_unless_they_are_allowed(open_pool: OpenPool) -> None:

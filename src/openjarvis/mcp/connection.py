@@ -283,7 +283,7 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
                 break
-        self._listing = listing(self.server.name, settings, tools, broken=self._left_out)
+        self._listing = listing(self.server, settings, tools, broken=self._left_out)
 
     def _end(self, fault: str) -> None:
         self._fault = fault

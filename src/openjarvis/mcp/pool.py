@@ -106,7 +106,7 @@ class ServerPool:
             self._told.discard(server)
             for problem in listing.problems:
                 self._warn(f"A tool is left out: {problem}")
-            self._pins.pin_first(server, listing.tools.values())
+            self._pins.pin_first(listing.tools.values())
             chosen = listing.tools if tool == ALL else {name: _one(listing, name)}
             found |= {one: self._offered(definition) for one, definition in chosen.items()}
         return list(found.values())
@@ -155,7 +155,7 @@ class ServerPool:
             definition = _one(listing, local_name(server, tool))
         except ToolDefinitionError as error:
             raise ToolError(str(error)) from None
-        self._pins.pin_first(server, listing.tools.values())
+        self._pins.pin_first(listing.tools.values())
         standing = self._pins.standing(definition)
         if standing is not Pinned.SAME:
             raise ToolError(
