@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -120,6 +120,15 @@ async def over_stdio(folder: Path, *options: str, **client: Any) -> AsyncIterato
 @contextmanager
 def over_http(folder: Path, *options: str, **variables: str) -> Iterator[str]:
     """Give the address of a server over HTTP."""
+    with telling_over_http(folder, *options, **variables) as (url, _):
+        yield url
+
+
+@contextmanager
+def telling_over_http(
+    folder: Path, *options: str, **variables: str
+) -> Iterator[tuple[str, TextIO]]:
+    """Give the address of a server over HTTP, and what it says after it told that."""
     process = subprocess.Popen(
         command(folder, *options),
         cwd=folder,
@@ -134,7 +143,7 @@ def over_http(folder: Path, *options: str, **variables: str) -> Iterator[str]:
         while "Serving" not in seen:
             seen = process.stderr.readline()
             assert seen, "the server ended before it served"
-        yield seen.split()[-1]
+        yield seen.split()[-1], process.stderr
     finally:
         process.terminate()
         process.wait(15)

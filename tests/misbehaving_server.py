@@ -1,7 +1,7 @@
 """An MCP server that does what servers should not: `python misbehaving_server.py`, over stdio.
 
 It speaks the protocol by hand, line by line, so that it can break it. What it does on start is
-chosen by its first argument, what it does in a call by the tool's name.
+chosen by its first argument or by MODE, what it does in a call by the tool's name.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 _VERSION = "2025-06-18"
-mode = sys.argv[1] if len(sys.argv) > 1 else ""
+mode = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("MODE", "")
 state = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
@@ -56,7 +56,7 @@ TOOLS: list[Any] = [
     tool("no_schema", inputSchema={"type": "object", "properties": {"a": {"type": "nonsense"}}}),
 ]
 if mode == "titled":
-    TOOLS = [tool("echo", description="", title=sys.argv[2])]
+    TOOLS = [tool("echo", description="", title=os.environ["TITLE"])]
 if mode == "grown":
     TOOLS = [tool("echo"), tool("added", annotations={"readOnlyHint": True})]
 HALVES = {f"a{number}": {"allOf": [{"$ref": f"#/$defs/a{number + 1}"}] * 2} for number in range(12)}

@@ -1,4 +1,5 @@
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,18 @@ def test_login_names_the_servers_that_can_be_logged_in_to(configured: Path) -> N
 
 def test_a_tool_of_a_server_runs_by_hand(configured: Path) -> None:
     assert jarvis("tools", "run", "bad__echo", "text=hi").stdout == "echo: hi\n"
+
+
+def test_a_tool_of_a_server_that_is_away_asks_nobody_and_is_warned_of_once(
+    configured: Path,
+) -> None:
+    whole = [sys.executable, "-m", "openjarvis", "tools", "run", "gone__x"]
+    ran = subprocess.run(whole, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    warning, answer = ran.stderr.splitlines()
+    assert ran.returncode == 1
+    assert "The tools of the MCP server gone are not there: " in warning
+    assert answer.startswith("unavailable: the MCP server 'gone'")
 
 
 def test_a_tool_of_a_server_is_shown_as_a_model_gets_it(configured: Path) -> None:

@@ -2,7 +2,8 @@ import asyncio
 from threading import Event
 from typing import Any
 
-from mcp.types import ElicitRequestFormParams
+import pytest
+from mcp.types import ElicitRequestFormParams, ElicitRequestURLParams
 
 from openjarvis.execution.approval import ToolCallRequest
 from openjarvis.mcp.answers import MAX_QUESTIONS, Answers
@@ -11,6 +12,80 @@ from openjarvis.toolkit.context import ToolContext
 QUESTION = ElicitRequestFormParams(
     message="Really?", requested_schema={"type": "object", "properties": {}}
 )
+
+
+def answered(
+    answers: Answers, params: Any, approve: Any, times: int = 1
+) -> tuple[list[str], list[str]]:
+    """Return the server's answers, and the names of what the approver was asked about."""
+    asked: list[str] = []
+
+    def noted(request: ToolCallRequest) -> bool:
+        asked.append(request.name)
+        return bool(approve(request))
+
+    async def ask() -> list[str]:
+        with answers.during(ToolContext(approve=noted)):
+            return [(await answers.elicit(None, params)).action for _ in range(times)]
+
+    return asyncio.run(ask()), asked
+
+
+@pytest.mark.parametrize(
+    ("params", "wanted"),
+    [
+        (
+            ElicitRequestFormParams(
+                message="Who are\n you?\x1b[31m",
+                requested_schema={
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "nick": {"type": "string"},
+                        "e\u202email": {"type": "string"},
+                    },
+                    "required": ["name", "e\u202email"],
+                },
+            ),
+            "for name, nick, e\\u202email: Who are you?\\x1b[31m",
+        ),
+        (
+            ElicitRequestURLParams(
+                message="Pay here", url="https://evil.example/", elicitation_id="1"
+            ),
+            "to open an address: Pay here",
+        ),
+    ],
+)
+def test_what_a_yes_cannot_answer_is_declined_and_the_user_told_what_was_asked(
+    params: Any, wanted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    actions, asked = answered(Answers("srv"), params, lambda request: True)
+
+    assert (actions, asked) == (["decline"], [])
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The MCP server srv asked {wanted} (declined: only a question that a yes answers can be "
+        "put to you here)"
+    ]
+
+
+def test_notices_of_what_was_declined_are_as_few_as_questions(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    form = ElicitRequestFormParams(
+        message="m" * 10_000,
+        requested_schema={
+            "type": "object",
+            "properties": {f"field{n}": {"type": "string"} for n in range(1_000)},
+            "required": ["field0"],
+        },
+    )
+
+    actions, _ = answered(Answers("srv"), form, lambda request: True, times=30)
+
+    assert actions == ["decline"] * 30
+    assert len(caplog.records) == MAX_QUESTIONS
+    assert all(len(record.getMessage()) < 1_000 for record in caplog.records)
 
 
 def test_a_server_that_asks_without_end_is_declined_past_a_limit() -> None:

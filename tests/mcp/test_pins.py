@@ -23,12 +23,12 @@ print("ready", flush=True)
 sys.stdin.readline()
 for number in range(12):
     tool = f"{name}_{number}"
-    store.pin(Definition("srv", tool, ToolSpec(tool, "T."), "digest"))
+    store.pin(Definition("srv", "conf", tool, ToolSpec(tool, "T."), "digest"))
 """
 
 
-def definition(tool: str, digest: str = "digest") -> Definition:
-    return Definition("srv", tool, ToolSpec(tool, "T."), digest)
+def definition(tool: str, digest: str = "digest", configured: str = "conf") -> Definition:
+    return Definition("srv", configured, tool, ToolSpec(tool, "T."), digest)
 
 
 def test_processes_that_pin_at_once_lose_nothing(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_processes_that_pin_at_once_lose_nothing(tmp_path: Path) -> None:
         process.communicate(timeout=60)
 
     assert [process.returncode for process in processes] == [0, 0, 0]
-    assert len(json.loads((tmp_path / "pins.json").read_text())["srv"]) == 36
+    assert len(json.loads((tmp_path / "pins.json").read_text())["srv conf"]) == 36
 
 
 def test_what_was_pinned_first_stays(tmp_path: Path) -> None:
@@ -106,12 +106,43 @@ def test_pins_that_cannot_be_read_are_an_error_and_not_overwritten(
 def test_all_of_a_server_is_pinned_at_first_and_nothing_later(tmp_path: Path) -> None:
     store = PinStore(tmp_path / "pins.json")
 
-    store.pin_first("srv", [definition("echo"), definition("other")])
-    store.pin_first("srv", [definition("echo", "another"), definition("added")])
+    store.pin_first([definition("echo"), definition("other")])
+    store.pin_first([definition("echo", "another"), definition("added")])
 
     assert store.standing(definition("echo")) is Pinned.SAME
     assert store.standing(definition("other")) is Pinned.SAME
     assert store.standing(definition("added")) is Pinned.ADDED
+
+
+def test_another_configuration_of_the_same_name_has_pins_of_its_own(tmp_path: Path) -> None:
+    store = PinStore(tmp_path / "pins.json")
+    store.pin_first([definition("echo")])
+
+    assert store.standing(definition("echo", "another", "other")) is Pinned.NEW
+    store.pin_first([definition("echo", "another", "other")])
+    assert store.standing(definition("echo", "another", "other")) is Pinned.SAME
+    assert store.standing(definition("echo")) is Pinned.SAME
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_pins_kept_by_name_alone_are_those_of_the_first_configuration_that_is_used(
+    tmp_path: Path, replace: bool
+) -> None:
+    path = tmp_path / "pins.json"
+    path.write_text('{"srv": {"echo": "digest"}, "other": {"a": "b"}}')
+    store = PinStore(path)
+    assert store.standing(definition("echo")) is Pinned.SAME
+    assert store.standing(definition("echo", "another")) is Pinned.CHANGED
+
+    if replace:
+        store.pin(definition("added"), replace=True)
+    else:
+        store.pin_first([definition("echo", "another"), definition("added")])
+
+    assert store.standing(definition("echo")) is Pinned.SAME
+    assert store.standing(definition("added")) is (Pinned.SAME if replace else Pinned.ADDED)
+    assert store.standing(definition("echo", "another", "other")) is Pinned.NEW
+    assert set(json.loads(path.read_text())) == {"srv conf", "other"}
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ from mcp_servers import ALLOW, OpenPool, misbehaving, run
 from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.types import ToolCall
+from openjarvis.execution.approval import Approver
 from openjarvis.execution.executor import ToolExecutor
+from openjarvis.execution.policy import policy
 from openjarvis.execution.trip import Run
+from openjarvis.mcp.connection import Backoff
+from openjarvis.mcp.pool import ServerPool
 from openjarvis.mcp.servers import Server
 from openjarvis.testing import ScriptedEngine, says
 from waiting import eventually
@@ -202,6 +206,71 @@ def test_a_tool_offered_while_its_server_was_away_works_once_it_is_back(
     assert eventually(lambda: executor.perform(call, Run()).result.success)
 
 
+@pytest.mark.parametrize("approve", [None, policy(allow=["nothing"])])
+def test_a_call_of_a_server_that_is_away_asks_nobody(
+    open_pool: OpenPool, approve: Approver | None
+) -> None:
+    gone = Server("gone", "the test", McpServerConfig(command="/no/such/command"))
+
+    result = run(open_pool(gone), "gone__x", approve=approve)
+
+    assert result.content.startswith("unavailable: the MCP server 'gone': ")
+
+
+def test_a_tool_whose_server_was_lost_asks_nobody_until_it_is_back(open_pool: OpenPool) -> None:
+    pool = open_pool(misbehaving("bad"), backoff=Backoff(first=60))
+    executor = ToolExecutor(pool.tools(["bad__die"]))
+    asked: list[str] = []
+
+    def said() -> str:
+        run_of_call = Run(approve=lambda request: asked.append(request.name) or True)
+        return executor.perform(ToolCall("1", "bad__die", "{}"), run_of_call).result.content
+
+    assert "was lost during the call" in said()
+    assert eventually(lambda: pool.statuses()[0].reason != "")
+    assert said().startswith("unavailable: the MCP server 'bad': ")
+    assert asked == ["bad__die"]
+
+
+def test_a_tool_offered_while_its_server_was_away_asks_once_it_is_back(
+    open_pool: OpenPool, tmp_path: Path
+) -> None:
+    pool = open_pool(misbehaving("bad", "crash-once", str(tmp_path / "state"), confirm=False))
+    executor = ToolExecutor(pool.tools(["bad__echo"]))
+    call = ToolCall("1", "bad__echo", '{"text": "hi"}')
+
+    assert executor.perform(call, Run()).result.content.startswith("unavailable: ")
+    assert eventually(lambda: pool.statuses()[0].reason == "")
+
+    assert "denied" in executor.perform(call, Run()).result.content
+    assert executor.perform(call, Run(approve=ALLOW)).result.content == "echo: hi"
+
+
+def test_a_tool_of_a_server_that_is_away_says_so_by_hand_too(open_pool: OpenPool) -> None:
+    gone = Server("gone", "the test", McpServerConfig(command="/no/such/command"))
+    tool = open_pool(gone).tools(["gone__x"])[0]
+
+    assert tool.execute().content.startswith("unavailable: the MCP server 'gone': ")
+
+
+def test_each_warning_comes_once(
+    open_pool: OpenPool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = Server("gone", "the test", McpServerConfig(command="/no/such/command"))
+    pins = tmp_path / "mcp" / "pins.json"
+    pins.parent.mkdir()
+    pins.write_text(json.dumps({"bad": {"echo": "another digest"}}))
+    pool = open_pool(gone, misbehaving(), backoff=Backoff(first=60))
+
+    for _ in range(2):
+        pool.tools(["gone__x", "gone__y", "bad__echo"])
+
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == len(set(told))
+    assert len([one for one in told if "the MCP server gone are not there" in one]) == 1
+    assert len([one for one in told if "is not the pinned one" in one]) == 1
+
+
 def test_a_command_that_is_not_there_stops_only_its_own_tools(open_pool: OpenPool) -> None:
     gone = Server("gone", "the test", McpServerConfig(command="/no/such/command"))
     pool = open_pool(gone, misbehaving())
@@ -216,7 +285,8 @@ def test_an_unset_variable_is_named_and_the_others_go_on(
     monkeypatch.delenv("NO_SUCH_TOKEN", raising=False)
     pool = open_pool(misbehaving("bad", env={"TOKEN": "${NO_SUCH_TOKEN}"}), misbehaving("other"))
 
-    assert "${NO_SUCH_TOKEN}" in pool.statuses()[0].reason
+    needs = "the MCP server 'bad' (the test) needs ${NO_SUCH_TOKEN}, which is not set"
+    assert pool.statuses()[0].reason.startswith(needs)
     assert pool.statuses()[1].reason == ""
 
 
@@ -263,8 +333,21 @@ def test_pins_are_kept_for_their_owner_only(open_pool: OpenPool, tmp_path: Path)
     open_pool(misbehaving()).tools(["bad__echo"])
 
     pins = tmp_path / "mcp" / "pins.json"
-    assert "echo" in json.loads(pins.read_text())["bad"]
+    assert ["echo" in one for one in json.loads(pins.read_text()).values()] == [True]
     assert pins.stat().st_mode & 0o077 == 0
+
+
+def test_another_server_of_the_same_name_has_pins_of_its_own(open_pool: OpenPool) -> None:
+    here = open_pool(misbehaving(env={"MODE": "titled", "TITLE": "A title"}))
+    there = open_pool(misbehaving("bad", "grown"))
+    here.tools(["bad__echo"])
+
+    def standings(pool: ServerPool) -> set[str]:
+        return {str(standing) for _, standing in pool.statuses()[0].tools}
+
+    assert standings(there) == {"new"}
+    there.tools(["bad__echo"])
+    assert (standings(here), standings(there)) == ({"pinned"}, {"pinned"})
 
 
 def test_elicitation_and_sampling_are_off_unless_they_are_allowed(open_pool: OpenPool) -> None:

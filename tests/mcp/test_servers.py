@@ -1,11 +1,12 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from openjarvis.config import McpConfig, McpServerConfig, load_config
 from openjarvis.core.errors import ConfigError
-from openjarvis.mcp.servers import configured_servers
+from openjarvis.mcp.servers import Server, configured_servers
 
 
 def test_the_configuration_is_read_with_its_types(tmp_path: Path) -> None:
@@ -118,6 +119,27 @@ def test_what_cannot_be_a_server_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=reason):
         configured_servers(McpConfig(servers={name: settings}))
+
+
+def test_a_server_is_known_by_what_is_started_or_called_as_it_is_configured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def configured(**settings: Any) -> str:
+        return Server("a", "the test", McpServerConfig(**settings)).configured
+
+    first = configured(command="run", args=["${KEY_OF_TEST}"], env={"A": "1"})
+    monkeypatch.setenv("KEY_OF_TEST", "x")
+
+    assert configured(command="run", args=["${KEY_OF_TEST}"], timeout_seconds=5) == first
+    others = [
+        configured(command="run"),
+        configured(command="walk", args=["${KEY_OF_TEST}"]),
+        configured(command="run", args=["${KEY_OF_TEST}"], cwd="/elsewhere"),
+        configured(url="https://a.example/mcp"),
+        configured(url="https://b.example/mcp", headers={"A": "1"}),
+    ]
+    assert len({first, *others}) == 6
+    assert configured(url="https://b.example/mcp") == others[-1]
 
 
 def test_variables_are_filled_in_and_a_missing_one_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult
 
 from mcp import Client
-from mcp_host import command, environment, over_http, over_stdio
+from mcp_host import command, environment, over_http, over_stdio, telling_over_http
 from openjarvis.tools import catalog
 from waiting import eventually
 
@@ -195,6 +195,43 @@ def test_over_http_other_hosts_and_origins_are_refused(tmp_path: Path) -> None:
         foreign = httpx2.post(url, json=body, headers={"Origin": "https://evil.example"})
 
     assert (rebound.status_code, foreign.status_code) == (421, 403)
+
+
+def test_an_address_of_this_machine_says_under_which_names_calls_are_answered(
+    tmp_path: Path,
+) -> None:
+    options = ["--http", "0.0.0.0:0", "--tools", "calculator"]
+    asked = {"headers": {"Authorization": f"Bearer {TOKEN}", "Host": "shop.example"}, "json": {}}
+
+    with telling_over_http(tmp_path, *options, OPENJARVIS_MCP_TOKEN=TOKEN) as (url, stderr):
+        told = stderr.readline()
+        refused = httpx2.post(url.replace("0.0.0.0", "127.0.0.1"), **asked)
+        logged = stderr.readline()
+
+    assert "0.0.0.0" not in told
+    assert told.startswith("Only calls to 127.0.0.1, localhost, [::1], ")
+    assert told.endswith("are answered; --allow-host NAME adds a name or an address.\n")
+    assert refused.status_code == 421
+    assert "Invalid Host header: shop.example" in logged
+    assert "--allow-host NAME" in logged
+
+
+@pytest.mark.parametrize(
+    "options", [["127.0.0.1:0"], ["0.0.0.0:0", "--allow-host", "shop.example"]]
+)
+def test_who_is_answered_is_not_told_on_loopback_or_where_it_was_said(
+    tmp_path: Path, options: list[str]
+) -> None:
+    options = ["--http", *options, "--tools", "calculator"]
+    headers = {"Authorization": f"Bearer {TOKEN}", "Host": "[::1]"}
+    headers |= {"Origin": "https://evil.example"}
+
+    with telling_over_http(tmp_path, *options, OPENJARVIS_MCP_TOKEN=TOKEN) as (url, stderr):
+        httpx2.post(url.replace("0.0.0.0", "127.0.0.1"), json={}, headers=headers)
+        said = stderr.readline()
+
+    assert "Invalid Origin header: https://evil.example" in said
+    assert "--allow-host NAME" in said
 
 
 def test_over_http_the_token_is_asked_for(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Annotated, Any
 
 import httpx2
@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from mcp_servers import OpenPool, run
 from mcp_web import Authority, echoing, free_port, served, wanting_a_login
 from openjarvis.config import McpServerConfig
+from openjarvis.core.types import ToolCall
+from openjarvis.execution.executor import ToolExecutor
 from openjarvis.mcp.content import MAX_MESSAGE
 from openjarvis.mcp.servers import Server
 from waiting import eventually
@@ -83,6 +85,77 @@ def test_a_server_that_comes_back_is_called_again(open_pool: OpenPool) -> None:
     with served(echoing().streamable_http_app(), port):
         assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
         pool.close()
+
+
+def test_a_server_that_is_lost_again_is_warned_of_again(
+    open_pool: OpenPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    port = free_port()
+    pool = open_pool(web(port))
+
+    def away() -> int:
+        pool.tools(["web__echo"])
+        return sum("are not there" in record.getMessage() for record in caplog.records)
+
+    assert (away(), away()) == (1, 1)
+    with served(echoing().streamable_http_app(), port):
+        assert eventually(lambda: run(pool, "web__echo", {"text": "hi"}).success)
+
+    assert eventually(lambda: not run(pool, "web__echo", {"text": "hi"}).success)
+    assert eventually(lambda: away() == 2)
+    pool.close()
+
+
+@pytest.mark.parametrize(("path", "transport"), [("mcp", ""), ("sse", "sse")])
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "(HTTP 401: it wants a token: set `headers` or `oauth`)"),
+        (403, "(HTTP 403: it does not allow this: look at the token in `headers`"),
+        (404, "(HTTP 404: nothing is there: look at the path of `url`)"),
+        (421, "(HTTP 421: it does not answer to the host in `url`)"),
+    ],
+)
+def test_a_server_that_refuses_is_told_with_what_to_do(
+    open_pool: OpenPool, status: int, advice: str, path: str, transport: str
+) -> None:
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": b"no"})
+
+    port = free_port()
+    with served(refuse, port):
+        pool = open_pool(web(port, path, transport=transport))
+        reason = pool.statuses()[0].reason
+        pool.close()
+
+    assert advice in reason
+
+
+@pytest.mark.parametrize(("status", "advice"), [(401, "set `headers` or `oauth`"), (500, "")])
+def test_a_call_that_is_refused_is_told_with_what_to_do(
+    open_pool: OpenPool, status: int, advice: str
+) -> None:
+    port, app = free_port(), echoing().streamable_http_app()
+    refusing = Event()
+
+    async def refuse_later(scope: Any, receive: Any, send: Any) -> None:
+        if refusing.is_set() and scope["type"] == "http":
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": b"no"})
+        else:
+            await app(scope, receive, send)
+
+    with served(refuse_later, port):
+        pool = open_pool(web(port))
+        executor = ToolExecutor(pool.tools(["web__echo"]))
+        refusing.set()
+        said = executor.execute(ToolCall("1", "web__echo", '{"text": "hi"}')).content
+        pool.close()
+
+    assert "refused the call: Server returned an error response" in said
+    assert said.endswith(f"{advice})" if advice else "response")
 
 
 def test_a_login_is_made_once_kept_and_refreshed(open_pool: OpenPool, tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ def serve(
             token = os.environ.get(TOKEN_VARIABLE, "")
             bound = serving.listening_socket(http, token)
             notice(f"Serving {len(chosen)} tools at {serving.url_of(bound)}")
+            if not hosts and serving.unanswered(bound):
+                notice(serving.unanswered(bound))
             asyncio.run(serving.serve_http(made, bound, token=token, hosts=hosts))
     finally:
         system.close()

@@ -6,6 +6,7 @@ the approver of the call that is under way; where nobody can decide, the answer 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,8 +38,11 @@ from openjarvis.execution.approval import (
     is_async,
 )
 from openjarvis.mcp.errors import told
+from openjarvis.safety.concealment import masked
 from openjarvis.toolkit.base import ToolSpec
 from openjarvis.toolkit.context import ToolContext
+
+_log = logging.getLogger("openjarvis.mcp")
 
 MAX_QUESTIONS = 10
 """How often a server may ask during one call, for a decision and a completion together."""
@@ -79,15 +83,23 @@ class Answers:
         self._under_way.clear()
 
     async def elicit(self, context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
-        """Return the user's answer: a yes fills in what a yes can fill in, else it is a no."""
-        if not isinstance(params, ElicitRequestFormParams):
-            return ElicitResult(action="decline")
-        content = _agreed(dict(params.requested_schema))
-        if content is None:
-            return ElicitResult(action="decline")
+        """Return the user's answer: a yes fills in what a yes can fill in.
+
+        What it cannot is declined, and the user is told what was asked.
+        """
+        content = _agreed(params)
         arguments = {"message": params.message, "answer": content}
 
         async def answer(call: ToolContext) -> ElicitResult | Denied:
+            if content is None:
+                _log.warning(
+                    "The MCP server %s asked %s: %s (declined: only a question that a yes answers "
+                    "can be put to you here)",
+                    self._server,
+                    _wanted(params),
+                    masked(params.message),
+                )
+                return ElicitResult(action="decline")
             refusal = await self._refusal(call, "elicitation", arguments)
             return refusal or ElicitResult(action="accept", content=content)
 
@@ -213,9 +225,18 @@ def _refused(reason: str) -> ErrorData:
     return ErrorData(code=INVALID_REQUEST, message=reason)
 
 
-def _agreed(schema: dict[str, Any]) -> dict[str, Any] | None:
+def _wanted(params: ElicitRequestParams) -> str:
+    """Return what a server wants of the user, in words."""
+    if not isinstance(params, ElicitRequestFormParams):
+        return "to open an address"
+    return f"for {masked(', '.join(map(str, params.requested_schema.get('properties') or {})))}"
+
+
+def _agreed(params: ElicitRequestParams) -> dict[str, Any] | None:
     """Return the form filled in for a user who says yes; None where a yes is not enough."""
-    content: dict[str, Any] = {}
+    if not isinstance(params, ElicitRequestFormParams):
+        return None
+    schema, content = params.requested_schema, {}
     for name, field in (schema.get("properties") or {}).items():
         if not isinstance(field, dict):
             return None

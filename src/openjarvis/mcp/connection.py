@@ -33,6 +33,7 @@ from openjarvis.mcp.answers import Answers
 from openjarvis.mcp.definitions import MAX_TOOLS, Definition, Listing, listing
 from openjarvis.mcp.errors import ServerUnavailable, told
 from openjarvis.mcp.loop_thread import CLOSED, LoopThread
+from openjarvis.mcp.refusals import Refusals
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.transport import StderrTail, open_transport, watched
 from openjarvis.safety.concealment import masked
@@ -106,6 +107,7 @@ class Connection:
         self._fault = ""
         self._changed = asyncio.Event()
         self._stderr = StderrTail()
+        self._refusals = Refusals()
 
     def begin_anew(self) -> None:
         """Forget, in a forked copy of this process, the connection that stays in the other one."""
@@ -132,6 +134,12 @@ class Connection:
             ToolError: when it refused the call, changed the tool, or broke the protocol.
         """
         return self._submit(self._call(definition, arguments, context))
+
+    def absence(self) -> ServerUnavailable | None:
+        """Return why a call would be answered "unavailable: …" just now, without waiting for it."""
+        if self._closed:
+            return ServerUnavailable(CLOSED)
+        return self._away() if self._settled.is_set() and self._client is None else None
 
     def start_closing(self) -> None:
         """Ask the connection to end, without waiting for it."""
@@ -190,7 +198,7 @@ class Connection:
             reason = self._fault or "the connection ended"
         except Exception as error:  # noqa: BLE001 - a server and its transport may fail in any way
             _log.debug("The MCP server %s failed", self.server.name, exc_info=error)
-            reason = self._fault or told(error)
+            reason = self._fault or self._refusals.told(error)
         last = self._stderr.last_line()
         return f"{reason} ({last})" if last else reason
 
@@ -200,7 +208,9 @@ class Connection:
         self._fault = ""
         self._sent_nonsense = False
         auth = self._login(self.server.name, settings) if settings.oauth else None
-        transport = open_transport(self.server, settings, stderr=self._stderr, auth=auth)
+        transport = open_transport(
+            self.server, settings, stderr=self._stderr, auth=auth, hooks=self._refusals.hooks
+        )
         deadline = anyio.current_time() + settings.connect_timeout_seconds
         with anyio.CancelScope(deadline=deadline) as scope:
             self._connecting = scope
@@ -273,7 +283,7 @@ class Connection:
             cursor = page.next_cursor
             if cursor is None or cursor in seen or len(seen) == MAX_PAGES:
                 break
-        self._listing = listing(self.server.name, settings, tools, broken=self._left_out)
+        self._listing = listing(self.server, settings, tools, broken=self._left_out)
 
     def _end(self, fault: str) -> None:
         self._fault = fault
@@ -297,9 +307,12 @@ class Connection:
     async def _connected(self) -> Client:
         await self._settled.wait()
         if self._client is None:
-            name = self.server.name
-            raise ServerUnavailable(f"the MCP server {name!r}: {self.reason or 'it is restarted'}")
+            raise self._away()
         return self._client
+
+    def _away(self) -> ServerUnavailable:
+        who, reason = f"the MCP server {self.server.name!r}", self.reason or "it is restarted"
+        return ServerUnavailable(reason if reason.startswith(who) else f"{who}: {reason}")
 
     async def _list_when_ready(self) -> Listing:
         await self._connected()
@@ -357,7 +370,7 @@ class Connection:
                 f"the MCP server {name!r} was lost during the call, which may or may not have "
                 f"run{why}"
             )
-        return ToolError(f"the MCP server {name!r} refused the call: {told(error)}")
+        return ToolError(f"the MCP server {name!r} refused the call: {self._refusals.told(error)}")
 
 
 async def _left_to_us(name: str, result: Any) -> None:

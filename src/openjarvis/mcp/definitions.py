@@ -13,7 +13,7 @@ from openjarvis.config import McpServerConfig
 from openjarvis.core.errors import ToolDefinitionError
 from openjarvis.core.strict_json import dumps
 from openjarvis.mcp.promise import Promise
-from openjarvis.mcp.servers import SEPARATOR
+from openjarvis.mcp.servers import SEPARATOR, Server
 from openjarvis.safety.concealment import masked
 from openjarvis.safety.terminal import plain
 from openjarvis.toolkit.base import ToolSpec
@@ -32,9 +32,13 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One tool of a server; `digest` changes with anything that the server says of it."""
+    """One tool of a server; `digest` changes with anything that the server says of it.
+
+    `configured` tells its server from others of the same name.
+    """
 
     server: str
+    configured: str
     remote_name: str
     spec: ToolSpec
     digest: str
@@ -50,9 +54,13 @@ class Listing:
 
 
 def listing(
-    server: str, settings: McpServerConfig, tools: Iterable[Any], broken: Iterable[str] = ()
+    owner: Server, settings: McpServerConfig, tools: Iterable[Any], broken: Iterable[str] = ()
 ) -> Listing:
-    """Return the SDK's `tools` of a server as definitions; `broken` says what is no tool."""
+    """Return the SDK's `tools` of a server as definitions; `broken` says what is no tool.
+
+    `settings` are those of the server with variables filled in.
+    """
+    server = owner.name
     found: dict[str, Definition] = {}
     problems = [f"{server}: {problem}" for problem in broken]
     for number, tool in enumerate(tools):
@@ -60,7 +68,7 @@ def listing(
             problems.append(f"{server}: more than {MAX_TOOLS} tools; the rest is left out")
             break
         try:
-            definition = _definition(server, settings, tool)
+            definition = _definition(owner, settings, tool)
         except ToolDefinitionError as error:
             problems.append(masked(str(error), 300))
             continue
@@ -88,10 +96,10 @@ def local_name(server: str, remote_name: str) -> str:
     return f"{name[: _LONGEST_NAME - _DIGITS - 1]}_{digest}"
 
 
-def _definition(server: str, settings: McpServerConfig, tool: Any) -> Definition:
+def _definition(owner: Server, settings: McpServerConfig, tool: Any) -> Definition:
     whole: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
     hints: dict[str, Any] = whole.get("annotations") or {}
-    name = local_name(server, tool.name)
+    name = local_name(owner.name, tool.name)
     schema = _schema(whole.get("inputSchema") or {}, name)
     spec = ToolSpec(
         name=name,
@@ -99,7 +107,7 @@ def _definition(server: str, settings: McpServerConfig, tool: Any) -> Definition
         parameters=schema,
         category="integration",
         requires_confirmation=settings.confirm and hints.get("readOnlyHint") is not True,
-        metadata={"mcp_server": server, "mcp_tool": tool.name},
+        metadata={"mcp_server": owner.name, "mcp_tool": tool.name},
         timeout_seconds=settings.timeout_seconds,
         read_only=hints.get("readOnlyHint"),
         destructive=hints.get("destructiveHint"),
@@ -107,7 +115,8 @@ def _definition(server: str, settings: McpServerConfig, tool: Any) -> Definition
         open_world=hints.get("openWorldHint"),
     )
     Checker(schema, owner=name)  # what is no schema is found here, not at the first call
-    return Definition(server, tool.name, spec, _digest(whole), _promise(whole, name))
+    promise = _promise(whole, name)
+    return Definition(owner.name, owner.configured, tool.name, spec, _digest(whole), promise)
 
 
 def _promise(whole: dict[str, Any], owner: str) -> Promise | None:

@@ -12,8 +12,14 @@ class ServerUnavailable(ToolError):
         self.reason = reason
 
 
-def told(error: BaseException) -> str:
-    """Return what is told of `error`: its innermost cause, one line, secrets masked."""
+def innermost(error: BaseException) -> BaseException:
+    """Return the first error in groups of groups of them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def told(error: BaseException) -> str:
+    """Return what is told of `error`: its innermost cause, one line, secrets masked."""
+    error = innermost(error)
     return masked(str(error)) or type(error).__name__

@@ -4,7 +4,15 @@ What a server names (where a login is made, where its tokens are) is data from o
 to the public internet, and to what the user opened; never into this machine or its network.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +30,8 @@ _TIMEOUT = httpx2.Timeout(30.0, read=300.0)  # a server may hold a stream open
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _MOST_ADDRESSES_TRIED = 3
 
+Hooks = Mapping[str, list[Callable[[Any], Awaitable[None]]]]
+
 
 def guarded_client(
     url: str,
@@ -30,17 +40,19 @@ def guarded_client(
     headers: Mapping[str, str] | None = None,
     timeout: httpx2.Timeout = _TIMEOUT,
     auth: httpx2.Auth | None = None,
+    hooks: Hooks | None = None,
     resolve: Resolve = resolve,
 ) -> httpx2.AsyncClient:
     """Return a client for the server at `url`, a place that may be private as the user named it.
 
     So may those of `hosts` (`host` or `host:port`); any other place must be public. Requests raise
-    `BlockedURL` where they lead elsewhere.
+    `BlockedURL` where they lead elsewhere. `hooks` are those of `httpx2`.
     """
     return httpx2.AsyncClient(
         headers={**(headers or {}), "Accept-Encoding": "identity"},
         timeout=timeout,
         auth=auth,
+        event_hooks=hooks,
         transport=_GuardedTransport(allowed_places(url, hosts), resolve),
     )
 

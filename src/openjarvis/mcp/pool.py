@@ -12,6 +12,8 @@ from typing import Any
 
 from openjarvis.core.errors import ToolDefinitionError, ToolError, unknown_name
 from openjarvis.core.types import ToolResult
+from openjarvis.execution.record import Detail, Outcome
+from openjarvis.execution.trip import Stopped
 from openjarvis.mcp.adapter import MCPToolAdapter
 from openjarvis.mcp.answers import Answers
 from openjarvis.mcp.connection import Backoff, Connection
@@ -97,12 +99,14 @@ class ServerPool:
             try:
                 listing = asked[server].listing()
             except ServerUnavailable as error:
-                _log.warning("The tools of the MCP server %s are not there: %s", server, error)
+                self._warn(f"The tools of the MCP server {server} are not there: {error}", server)
                 if tool != ALL:
-                    found[name] = _StandIn(self, server, tool)
+                    found[name] = _StandIn(self, self._connections[server], tool)
                 continue
-            self._warn_of(listing.problems)
-            self._pins.pin_first(server, listing.tools.values())
+            self._told.discard(server)
+            for problem in listing.problems:
+                self._warn(f"A tool is left out: {problem}")
+            self._pins.pin_first(listing.tools.values())
             chosen = listing.tools if tool == ALL else {name: _one(listing, name)}
             found |= {one: self._offered(definition) for one, definition in chosen.items()}
         return list(found.values())
@@ -151,7 +155,7 @@ class ServerPool:
             definition = _one(listing, local_name(server, tool))
         except ToolDefinitionError as error:
             raise ToolError(str(error)) from None
-        self._pins.pin_first(server, listing.tools.values())
+        self._pins.pin_first(listing.tools.values())
         standing = self._pins.standing(definition)
         if standing is not Pinned.SAME:
             raise ToolError(
@@ -180,23 +184,20 @@ class ServerPool:
         except ToolError as error:
             raise ToolDefinitionError(str(error)) from None
 
-    def _warn_of(self, problems: Iterable[str]) -> None:
-        for problem in problems:
-            if problem not in self._told:
-                self._told.add(problem)
-                _log.warning("A tool is left out: %s", problem)
+    def _warn(self, text: str, about: str = "") -> None:
+        """Log a warning, once for what it is about, else once for its text."""
+        if (about or text) not in self._told:
+            self._told.add(about or text)
+            _log.warning("%s", text)
 
     def _offered(self, one: Definition) -> MCPToolAdapter:
         connection = self._connections[one.server]
         standing = self._pins.standing(one)
         if standing is not Pinned.SAME:
-            _log.warning(
-                "The definition of %s of the MCP server %s %s: each call asks until "
-                "'jarvis mcp list --accept %s'",
-                one.remote_name,
-                one.server,
-                _WHY[standing],
-                one.spec.name,
+            self._warn(
+                f"The definition of {one.remote_name} of the MCP server {one.server} "
+                f"{_WHY[standing]}: each call asks until "
+                f"'jarvis mcp list --accept {one.spec.name}'"
             )
             one = _unaccepted(one)
         return _PooledTool(connection, one)
@@ -246,22 +247,41 @@ class _Asked:
             raise ServerUnavailable(f"the MCP server {self._name!r} does not answer") from None
 
 
-class _PooledTool(MCPToolAdapter):
-    """A tool of a server of the pool: its calls carry the approver and hear of progress."""
+class _Away(Stopped, ToolError):
+    """A call that ends before anybody is asked about it, since its server is away."""
+
+
+class _OfServer(MCPToolAdapter):
+    """A tool of a server of the pool: while that is away, a call says so and asks nobody."""
+
+    def __init__(self, connection: Connection, spec: ToolSpec, remote_name: str) -> None:
+        super().__init__(connection, spec, remote_name)
+        self._connection = connection
+
+    def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        # The last stop before the approval.
+        absence = self._connection.absence()
+        if absence is not None:
+            raise _Away(Outcome.FAILED, Detail.RAISED, str(absence))
+        return super().bind(arguments)
+
+
+class _PooledTool(_OfServer):
+    """A tool that was listed: its calls carry the approver and hear of progress."""
 
     def __init__(self, connection: Connection, definition: Definition) -> None:
         super().__init__(connection, definition.spec, definition.remote_name)
-        self._connection = connection
         self._definition = definition
 
     def _asked(self, arguments: dict[str, Any], context: ToolContext) -> Any:
         return self._connection.call(self._definition, arguments, context)
 
 
-class _StandIn(MCPToolAdapter):
+class _StandIn(_OfServer):
     """Stands for a tool whose server is away; once that is back, it is called as it is then."""
 
-    def __init__(self, pool: ServerPool, server: str, tool: str) -> None:
+    def __init__(self, pool: ServerPool, connection: Connection, tool: str) -> None:
+        server = connection.server.name
         spec = ToolSpec(
             local_name(server, tool),
             f"Not available now: the MCP server {server!r} is away.",
@@ -270,11 +290,11 @@ class _StandIn(MCPToolAdapter):
             requires_confirmation=True,
             metadata={"mcp_server": server, "mcp_tool": tool},
         )
-        super().__init__(pool, spec, tool)
+        super().__init__(connection, spec, tool)
         self._pool = pool
 
     async def _run(self, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
-        server = self._spec.metadata["mcp_server"]
+        server = self._connection.server.name
         return await self._pool.call(server, self._remote_name, arguments, context)
 
 

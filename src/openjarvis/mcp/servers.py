@@ -1,5 +1,6 @@
 """Which servers there are: `[mcp.servers.NAME]`, and `mcpServers` files as other hosts use them."""
 
+import hashlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from typing import Any
 from openjarvis.config import McpConfig, McpServerConfig
 from openjarvis.core.environment import filled, variables
 from openjarvis.core.errors import ConfigError
+from openjarvis.core.strict_json import dumps
 from openjarvis.safety.concealment import SHORTEST, conceal
 from openjarvis.safety.secrets import looks_secret
 
@@ -19,6 +21,7 @@ SEPARATOR = "__"
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-]))*")
 _LONGEST_NAME = 32
+_DIGITS = 16
 _KINDS = ("stdio", "http", "sse")
 _HARMLESS = frozenset({"HOME", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER", "USERPROFILE"})
 """Variables that every program is given: their values are no secrets of a server."""
@@ -42,6 +45,13 @@ class Server:
         """`stdio`, `http` (streamable HTTP) or `sse`."""
         named = _ALIASES.get(self.settings.transport, self.settings.transport)
         return named or ("stdio" if self.settings.command else "http")
+
+    @property
+    def configured(self) -> str:
+        """A digest of what is started or called, as it is configured: no variable is filled in."""
+        settings = self.settings
+        told = dumps([settings.command, settings.args, settings.cwd, settings.url])
+        return hashlib.sha256(told.encode(errors="replace")).hexdigest()[:_DIGITS]
 
     def expanded(self) -> McpServerConfig:
         """Return the settings with `${VARIABLE}` and `${VARIABLE:-default}` filled in.

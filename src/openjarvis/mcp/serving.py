@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -13,6 +14,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import logger as _security_log
 
 from openjarvis.core.errors import ConfigError
 from openjarvis.mcp.streams import AnsweringStream
@@ -20,6 +22,7 @@ from openjarvis.mcp.streams import AnsweringStream
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_ANY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104 - nothing is bound here
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -77,6 +80,22 @@ def url_of(bound: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
 
 
+def names_of(host: str) -> list[str]:
+    """Return the names that a call may be sent to where `host` is listened on."""
+    if _is_loopback(host):
+        return [*_LOOPBACK]
+    return [*_LOOPBACK, socket.gethostname(), f"[{host}]" if ":" in host else host]
+
+
+def unanswered(bound: socket.socket) -> str:
+    """Return which calls are refused on a socket that others can reach, "" where none can."""
+    host = bound.getsockname()[0]
+    if _is_loopback(host):
+        return ""
+    told = ", ".join(name for name in names_of(host) if name not in _ANY_ADDRESS)
+    return f"Only calls to {told} are answered; --allow-host NAME adds a name or an address."
+
+
 async def serve_http(
     server: Server[Any], bound: socket.socket, *, token: str = "", hosts: Sequence[str] = ()
 ) -> None:
@@ -98,9 +117,8 @@ async def serve_http(
 
 def http_app(server: Server[Any], host: str, *, token: str = "", hosts: Sequence[str] = ()) -> App:
     """Return the ASGI application that `serve_http` runs."""
-    names = [*_LOOPBACK, *hosts]
-    if not _is_loopback(host):
-        names += [socket.gethostname(), f"[{host}]" if ":" in host else host]
+    names = [*names_of(host), *hosts]
+    _security_log.addFilter(_name_the_option)
     allowed = [entry for name in names for entry in (name, f"{name}:*")]
     schemes = ("http", "https")
     security = TransportSecuritySettings(
@@ -129,6 +147,14 @@ async def _refuse(send: Send) -> None:
     headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
     await send({"type": "http.response.start", "status": 401, "headers": headers})
     await send({"type": "http.response.body", "body": b"A token is needed."})
+
+
+def _name_the_option(record: logging.LogRecord) -> bool:
+    """Add to what the SDK logs of a refused call how it would be allowed."""
+    told = record.getMessage()
+    if told.startswith(("Invalid Host", "Invalid Origin")):
+        record.msg, record.args = f"{told} (--allow-host NAME allows calls to another name)", ()
+    return True
 
 
 def _is_loopback(host: str) -> bool:

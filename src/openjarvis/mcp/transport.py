@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from openjarvis.config import McpServerConfig
 from openjarvis.core import workers
 from openjarvis.mcp.content import MAX_MESSAGE
-from openjarvis.mcp.guarded_web import guarded_client
+from openjarvis.mcp.guarded_web import Hooks, guarded_client
 from openjarvis.mcp.page import take_out_broken
 from openjarvis.mcp.servers import Server
 from openjarvis.mcp.stdio import server_process
@@ -57,15 +57,23 @@ class StderrTail:
 
 @asynccontextmanager
 async def open_transport(
-    server: Server, settings: McpServerConfig, *, stderr: StderrTail, auth: httpx2.Auth | None
+    server: Server,
+    settings: McpServerConfig,
+    *,
+    stderr: StderrTail,
+    auth: httpx2.Auth | None,
+    hooks: Hooks,
 ) -> AsyncIterator[Streams]:
-    """Yield the streams to a server; leaving ends its process or connection."""
+    """Yield the streams to a server; leaving ends its process or connection.
+
+    `hooks` are called at each request and answer over HTTP.
+    """
     if server.kind == "stdio":
         with stderr.file() as errlog:
             async with server_process(settings, errlog) as streams:
                 yield streams
         return
-    client = partial(guarded_client, settings.url, hosts=settings.oauth_hosts)
+    client = partial(guarded_client, settings.url, hosts=settings.oauth_hosts, hooks=hooks)
     if server.kind == "sse":
         async with sse_client(
             settings.url,
