@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -275,3 +277,50 @@ def test_a_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
         engine.generate(ASK)
 
     assert failed.value.code == "LLM_INVALID_REQUEST"
+
+
+_LONG = "Tell me a long story about a dog. " * 60
+_BROKEN_OFF = {
+    "a cancelled wait": """
+async def main():
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(llm.agenerate(messages=ask, engine=engine, max_tokens=300), 0.5)
+asyncio.run(main())
+""",
+    "a stream left and closed": """
+with llm.stream(messages=[llm.user("Tell a story.")], engine=engine, max_tokens=300) as stream:
+    next(iter(stream))
+engine.close()
+""",
+    "a stream left": """
+stream = llm.stream(messages=[llm.user("Tell a story.")], engine=engine, max_tokens=300)
+next(iter(stream))
+""",
+    "an interrupt": """
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+with contextlib.suppress(KeyboardInterrupt):
+    llm.generate(messages=ask, engine=engine, max_tokens=300)
+""",
+}
+
+
+@pytest.mark.parametrize("how", list(_BROKEN_OFF))
+def test_a_process_ends_well_while_an_answer_is_stopped(how: str) -> None:
+    script = (
+        "import asyncio, contextlib, signal, sys\n"
+        "from openjarvis import llm\n"
+        "from openjarvis.engine.llamacpp import LlamaCppEngine\n"
+        "engine = LlamaCppEngine(sys.argv[1], context_length=2048, threads=1)\n"
+        f"ask = [llm.user({_LONG!r})]\n{_BROKEN_OFF[how]}\nprint('over')\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(model_path())],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr[-2000:]

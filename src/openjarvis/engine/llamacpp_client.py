@@ -1,15 +1,19 @@
 """llama.cpp in this process, by `xllamacpp`: chat completions without a server in between.
 
 The model is loaded with the first request. A generation that nobody reads any more is stopped at
-its next token.
+its next token; a process does not end before, for the library would crash it.
 """
 
 import asyncio
+import atexit
+import os
 import secrets
 from collections.abc import AsyncGenerator, Callable, Generator
 from queue import SimpleQueue
 from threading import Event, Lock
+from time import monotonic
 from typing import Any
+from weakref import WeakSet
 
 from openjarvis.core import workers
 from openjarvis.core.errors import LLMError, LLMErrorCode, invalid_request
@@ -20,6 +24,8 @@ from openjarvis.engine.wire import mapping
 
 EXTRA = "local"
 _END = object()
+_PATIENCE_SECONDS = 60.0
+"""How long the end of a generation is waited for: it may be reading a long prompt, or loading."""
 
 
 class LlamaCppClient:
@@ -35,6 +41,9 @@ class LlamaCppClient:
         self._template = template
         self._lock = Lock()
         self._runner: Any = None
+        self._owner = os.getpid()
+        self._under_way: dict[Event, Event] = {}  # what stops each, and what it sets at its end
+        _clients.add(self)
 
     def complete(self, body: dict[str, Any]) -> list[Any]:
         """Return the pieces of the whole answer; an interrupted wait stops the generation."""
@@ -81,25 +90,49 @@ class LlamaCppClient:
         return self._model.path.is_file()
 
     def close(self) -> None:
-        """Give the model's memory back."""
+        """Stop what is under way, and give the model's memory back."""
+        self.stop(within=_PATIENCE_SECONDS)
         with self._lock:
             self._runner = None
+
+    def stop(self, *, within: float) -> None:
+        """Stop every generation, and wait for their ends for as many seconds."""
+        if self._owner != os.getpid():
+            return  # the threads of a fork's parent are not here
+        deadline = monotonic() + within
+        under_way = list(self._under_way.items())
+        for stop, _ in under_way:
+            stop.set()
+        for _, ended in under_way:
+            ended.wait(max(0.0, deadline - monotonic()))
 
     def _started(
         self, body: dict[str, Any], put: Callable[[Any], None]
     ) -> tuple[workers.Job, Event]:
-        stop = Event()
+        stop, ended = Event(), Event()
 
         def hear(piece: Any) -> bool:
             put(piece)
             return stop.is_set()
 
         def run() -> None:
+            if stop.is_set():
+                return
             answer = self._loaded().handle_chat_completions(body, hear)
             if answer is not None:  # an error is not streamed
                 put(answer)
 
-        return workers.start(run, lambda: put(_END)), stop
+        def end() -> None:
+            self._under_way.pop(stop, None)
+            ended.set()
+            put(_END)
+
+        self._under_way[stop] = ended
+        try:
+            return workers.start(run, end), stop
+        except BaseException:
+            self._under_way.pop(stop)
+            raise
 
     def _checked(self, piece: Any) -> Any:
         error = mapping(mapping(piece).get("error"))
@@ -147,6 +180,15 @@ class LlamaCppClient:
                 f"llama.cpp cannot load {self._model.path.name!r}: the file may be cut short, need "
                 "more memory than there is, or be newer than the installed xllamacpp."
             ) from error
+
+
+_clients: WeakSet[LlamaCppClient] = WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for client in list(_clients):
+        client.stop(within=_PATIENCE_SECONDS)
 
 
 def _streamed(body: dict[str, Any]) -> dict[str, Any]:
