@@ -1,3 +1,4 @@
+import asyncio
 import json
 from pathlib import Path
 from threading import Event, Thread
@@ -8,6 +9,7 @@ import pytest
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
+from mcp.shared.auth import OAuthToken
 from pydantic import BaseModel
 
 from mcp_servers import OpenPool, run
@@ -16,6 +18,7 @@ from openjarvis.config import McpServerConfig
 from openjarvis.core.types import ToolCall
 from openjarvis.execution.executor import ToolExecutor
 from openjarvis.mcp.content import MAX_MESSAGE
+from openjarvis.mcp.oauth import TokenFile, token_path
 from openjarvis.mcp.servers import Server
 from waiting import eventually
 
@@ -178,7 +181,7 @@ def test_a_login_is_made_once_kept_and_refreshed(open_pool: OpenPool, tmp_path: 
         first = open_pool(server, authorize=browse)
         assert run(first, "web__echo", {"text": "hi"}).content == "echo: hi"
         first.close()
-        stored = tmp_path / "mcp" / "oauth" / "web.json"
+        stored = token_path(tmp_path / "mcp" / "oauth", "web", server.settings.url)
         assert stored.stat().st_mode & 0o077 == 0
         aged = json.loads(stored.read_text())
         aged["tokens"]["saved_at"] -= 10
@@ -195,15 +198,40 @@ def test_a_login_is_made_once_kept_and_refreshed(open_pool: OpenPool, tmp_path: 
 def test_a_spoilt_token_file_means_to_log_in_again(
     open_pool: OpenPool, tmp_path: Path, content: str
 ) -> None:
-    stored = tmp_path / "mcp" / "oauth" / "web.json"
+    port = free_port()
+    stored = token_path(tmp_path / "mcp" / "oauth", "web", web(port).settings.url)
     stored.parent.mkdir(parents=True)
     stored.write_text(content)
-    port = free_port()
 
     with served(wanting_a_login(Authority(), port).streamable_http_app(), port):
         pool = open_pool(web(port, oauth=True))
         assert "jarvis mcp login web" in pool.statuses()[0].reason
         pool.close()
+
+
+def test_another_server_of_the_same_name_gets_no_tokens(
+    open_pool: OpenPool, tmp_path: Path
+) -> None:
+    port, heard = free_port(), list[str]()
+    theirs = token_path(tmp_path / "mcp" / "oauth", "web", "https://docs.example.org/mcp")
+    theirs.parent.mkdir(parents=True)
+    token = OAuthToken(access_token="of-the-first", token_type="Bearer")
+    asyncio.run(TokenFile(theirs).set_tokens(token))
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        heard.append(str(dict(scope["headers"])))
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    with served(answer, port):
+        pool = open_pool(web(port, oauth=True))
+        pool.statuses()
+        pool.close()
+
+    assert heard
+    assert "of-the-first" not in "".join(heard)
 
 
 class Sure(BaseModel):

@@ -1,6 +1,7 @@
 """OAuth for servers that want a login: tokens are kept, and refreshed when they expire."""
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -126,6 +127,11 @@ class LoginListener:
             self._result.set_result(AuthorizationCodeResult(code=code, state=state, iss=issuer))
 
 
+def token_path(folder: Path, name: str, url: str) -> Path:
+    """Return where the tokens of a server are kept: another one of its name gets others."""
+    return folder / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:16]}.json"
+
+
 def oauth(
     name: str,
     settings: McpServerConfig,
@@ -157,7 +163,7 @@ def oauth(
             response_types=["code"],
             token_endpoint_auth_method="none",  # noqa: S106 - a public client has no secret
         ),
-        storage=TokenFile(folder / f"{name}.json"),
+        storage=TokenFile(token_path(folder, name, settings.url)),
         redirect_handler=redirect,
         callback_handler=listener.code,
     )
