@@ -10,7 +10,7 @@ import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
 from openjarvis.config import JarvisConfig, home
-from openjarvis.core.errors import ConfigError, unknown_name
+from openjarvis.core.errors import ConfigError, nearest, unknown_name
 from openjarvis.core.events import EventBus
 from openjarvis.core.extras import how_to_install
 from openjarvis.core.registry import AgentRegistry, ToolRegistry
@@ -186,11 +186,23 @@ class System:
                 wanted, self.services, {tool.spec.name: tool for tool in report.tools}
             )
         except UnknownToolError as error:
+            self._tell_near_server(named, error)
             if not report.remarks:
                 raise
             raise UnknownToolError(
                 f"{error} Some tool files are not usable; 'jarvis tools list' shows why."
             ) from error
+
+    def _tell_near_server(self, named: Iterable[str], error: UnknownToolError) -> None:
+        """Raise what helps more than `error`, where a server's name was misspelled."""
+        for name in named:
+            server, separator, tool = name.partition(SEPARATOR)
+            near = nearest(server, list(self.mcp_servers)) if separator else None
+            if near and f"{name!r}" in str(error):
+                raise UnknownToolError(
+                    f"Unknown tool {name!r}. Did you mean '{near}{SEPARATOR}{tool}'? "
+                    "'jarvis mcp list' shows the tools of MCP servers."
+                ) from error
 
     def _with_mcp(self, wanted: list[Chosen]) -> list[Chosen]:
         """Return the choice with the names of MCP servers' tools replaced by those tools."""

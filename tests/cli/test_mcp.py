@@ -105,6 +105,14 @@ def test_a_mistyped_tool_of_a_server_names_the_nearest(configured: Path) -> None
     assert "Did you mean 'bad__echo'" in shown.stderr
 
 
+@pytest.mark.parametrize("name", ["bda__echo", "bda__*"])
+def test_a_mistyped_server_names_the_nearest(configured: Path, name: str) -> None:
+    shown = jarvis("ask", "--tools", name, "hello")
+
+    assert shown.exit_code == 2
+    assert f"Unknown tool '{name}'. Did you mean '{name.replace('bda', 'bad')}'?" in shown.stderr
+
+
 def test_an_agent_uses_servers_beside_built_in_tools_and_a_dead_one_stops_nothing(
     configured: Path,
 ) -> None:

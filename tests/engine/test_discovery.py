@@ -295,7 +295,7 @@ def test_a_model_file_comes_last_before_offline(
     every_engine: EngineSettings, nowhere: LocalServer, tmp_path: Path
 ) -> None:
     model = tmp_path / "m.gguf"
-    model.touch()
+    model.write_bytes(b"GGUF")
     configured = replace(every_engine, gguf_path=str(model), local_servers=(nowhere,))
 
     assert (get_engine(configured) or pytest.fail("none"))[0] == "llamacpp"
@@ -337,6 +337,22 @@ def test_an_engine_that_was_set_up_and_lacks_something_is_nearly_ready(
     assert (near.key, near.reason) == ("llamacpp", "gguf_path is no file: /nowhere/m.gguf")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert getattr(nearly_ready(every_engine), "key", "") == "anthropic"
+
+
+@pytest.mark.parametrize("content", [b"{}", b"GG", b""])
+def test_a_file_that_is_no_model_is_not_ready(
+    every_engine: EngineSettings, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(content)
+    settings = replace(every_engine, gguf_path=str(path))
+
+    status = next(one for one in engine_statuses(settings) if one.key == "llamacpp")
+
+    assert (status.ready, status.reason) == (False, f"gguf_path is no GGUF model: {path}")
+    home = replace(every_engine, gguf_path="~nobody-of-this-name/m.gguf")
+    status = next(one for one in engine_statuses(home) if one.key == "llamacpp")
+    assert status.reason.startswith("gguf_path is no file")
 
 
 def test_a_server_that_was_named_and_does_not_listen_is_nearly_ready(

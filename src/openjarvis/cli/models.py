@@ -35,7 +35,7 @@ def list_models(as_json: bool) -> None:
 
 
 @models.command("pull")
-@click.argument("name", metavar="OWNER/REPO/FILE")
+@click.argument("name", metavar="OWNER/REPO/FILE.gguf")
 @click.option("--sha256", default="", metavar="HEX", help="The checksum that the file must have.")
 @json_option
 def pull_model(name: str, sha256: str, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from openjarvis.core.extras import how_to_install
 from openjarvis.core.registry import EngineRegistry
 from openjarvis.engine.base import InferenceEngine
+from openjarvis.engine.gguf import is_gguf
 from openjarvis.engine.library import is_installed, missing
 from openjarvis.engine.probe import Found, is_listening, probe_all
 from openjarvis.engine.settings import OPENAI_URL, EngineSettings, LocalServer
@@ -172,11 +173,20 @@ def _llamacpp_status(settings: EngineSettings) -> EngineStatus:
     path = settings.gguf_path
     if not path:
         return EngineStatus(LLAMACPP, False, "no model file: set gguf_path in [engine]")
-    if not Path(path).expanduser().is_file():
+    if not _is_file(path):
         return EngineStatus(LLAMACPP, False, f"gguf_path is no file: {path}")
+    if not is_gguf(path):
+        return EngineStatus(LLAMACPP, False, f"gguf_path is no GGUF model: {path}")
     if not is_installed("xllamacpp"):
         return EngineStatus(LLAMACPP, False, missing("xllamacpp", "local"), path)
     return EngineStatus(LLAMACPP, True, "a model file is configured", path)
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).expanduser().is_file()
+    except (ValueError, RuntimeError):  # a zero byte; a user that is not known
+        return False
 
 
 def _local_status(key: str, found: Found) -> EngineStatus:

@@ -27,6 +27,7 @@ _NUMBERS = {
     11: "<q",
     12: "<d",
 }
+_MAGIC = b"GGUF"
 _TEXT, _LIST = 8, 9
 _MOST_ENTRIES = 100_000
 _MOST_TEXTS = 2_000_000
@@ -79,7 +80,7 @@ def read_head(path: str | Path) -> Gguf:
         reason = str(error) if isinstance(error, _NotGGUF) and str(error) else reason
         raise invalid_request(
             f"The model file {str(where)!r} cannot be read: {reason}. Give the path of a .gguf "
-            "file; 'jarvis models pull REPO/FILE' fetches one."
+            "file; 'jarvis models pull OWNER/REPO/FILE.gguf' fetches one."
         ) from error
     name = " ".join(plain(str(entries.get("general.name") or "")).split())
     return Gguf(
@@ -88,6 +89,15 @@ def read_head(path: str | Path) -> Gguf:
         next((value for key, value in entries.items() if key.endswith(".context_length")), 0),
         str(entries.get("tokenizer.chat_template") or ""),
     )
+
+
+def is_gguf(path: str | Path) -> bool:
+    """Tell whether the file at `path` begins as such a model does; the head is not read."""
+    try:
+        with os.fdopen(os.open(Path(path).expanduser(), _FLAGS), "rb") as file:
+            return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(4) == _MAGIC
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _check(entries: dict[str, Any]) -> None:
@@ -116,7 +126,7 @@ class _Head:
 
     def entries(self) -> dict[str, Any]:
         """Return the entries that are of use, and the number of `tensors`."""
-        if self._file.read(4) != b"GGUF":
+        if self._file.read(4) != _MAGIC:
             raise _NotGGUF
         version, tensors, count = struct.unpack("<IQQ", self._exactly(20))
         if version < 2 or count > _MOST_ENTRIES:
