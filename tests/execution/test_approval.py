@@ -503,6 +503,20 @@ def test_what_was_typed_before_the_question_answers_nothing(before: bytes) -> No
     assert str(decision) == "not yet"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_paste_longer_than_the_terminal_holds_answers_nothing() -> None:
+    keyboard, screen = os.openpty()
+    paste = threading.Thread(target=lambda: os.write(keyboard, b"y\n" * 50_000), daemon=True)
+    with os.fdopen(screen, encoding="utf-8") as source:
+        paste.start()
+        assert select.select([source], [], [], 10)[0]
+
+        decision = Terminal(source, Asked(b"no, not yet\n", keyboard)).ask(request())
+
+    os.close(keyboard)
+    assert str(decision) == "not yet"
+
+
 def test_a_person_sees_all_that_would_run_or_is_not_asked() -> None:
     shown = io.StringIO()
     spec = refund_tool([]).spec

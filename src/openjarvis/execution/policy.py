@@ -1,6 +1,7 @@
 """Common approvers, built from rules: `llm.policy(allow_read_only=True, deny=["delete_*"], …)`."""
 
 import re
+import select
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,8 @@ Limit = float | Callable[[Any], bool]
 LONGEST_QUESTION = 5_000
 """Arguments with more characters are denied: nobody reads them before answering."""
 _QUESTIONS = 3
+_STILL_SECONDS = 0.05
+_MOST_FLUSHES = 2_000
 _BLANKS = re.compile(r" {20,}+")
 # Unicode calls them printable, but they show as nothing, and hundreds of them hide a text: fillers,
 # blanks, joiners, and selectors of variants but for the one that makes a sign an emoji.
@@ -192,7 +195,11 @@ def _forget_what_was_typed(source: TextIO) -> None:
         return
     # A source without a descriptor holds no such input.
     with suppress(OSError, ValueError, termios.error):
-        termios.tcflush(source.fileno(), termios.TCIFLUSH)
+        for _ in range(_MOST_FLUSHES):
+            termios.tcflush(source.fileno(), termios.TCIFLUSH)
+            # A terminal takes a long paste in pieces; the next one comes as soon as there is room.
+            if not select.select([source], [], [], _STILL_SECONDS)[0]:
+                return
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

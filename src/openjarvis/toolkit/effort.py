@@ -25,6 +25,15 @@ _NAMED_HERE = ("dependentSchemas", "dependencies")
 _MEMBERS = ("additionalProperties", "unevaluatedProperties")
 _ITEMS = ("items", "additionalItems", "unevaluatedItems", "contains")
 
+# What these hold is counted where it is held against a value, or is told and never checked.
+_OF_OTHERS = frozenset(
+    [
+        *(*_REFERENCES, *_HERE, *_ALL_HERE, *_NAMED_HERE, *_MEMBERS, *_ITEMS),
+        *("properties", "patternProperties", "propertyNames", "prefixItems"),
+        *("$defs", "definitions", "description", "title", "examples", "default", "$comment"),
+    ]
+)
+
 Schema = Any
 
 
@@ -134,6 +143,7 @@ class _Count:
     def __init__(self, parts: _Parts) -> None:
         self._parts = parts
         self._known: dict[tuple[int, int], int | None] = {}
+        self._counted = 0
 
     def of(self, schema: Schema, value: Any) -> int:
         if not isinstance(schema, dict):
@@ -145,24 +155,39 @@ class _Count:
                 raise TooMuchEffort("it refers to itself without going deeper into the value")
             return steps
         self._known[pair] = None
-        steps = _own_steps(schema, value) + _again(schema) * sum(
+        own = _own_steps(schema, value)
+        self._counted += own
+        self._check(self._counted)
+        steps = own + _again(schema) * sum(
             self.of(part, value) for part in self._parts.here(schema)
         )
         steps += sum(self.of(part, member) for part, member in _pairs(schema, value))
-        if steps > MAX_STEPS or len(self._known) > MAX_STEPS:
-            raise TooMuchEffort(f"it takes more than {MAX_STEPS:,} steps to check")
+        self._check(steps)
         self._known[pair] = steps
         return steps
 
+    def _check(self, steps: int) -> None:
+        if steps > MAX_STEPS:
+            raise TooMuchEffort(f"it takes more than {MAX_STEPS:,} steps to check")
+
 
 def _own_steps(schema: dict[str, Any], value: Any) -> int:
-    """Return the steps of the keywords of `schema` that look at more than one thing."""
-    steps = 1
-    for key in ("required", "enum"):
-        steps += len(_list(schema.get(key)))
+    """Return the steps of the keywords of `schema` itself; each thing they list may be a fault."""
+    steps = 1 + sum(_size(held) for key, held in schema.items() if key not in _OF_OTHERS)
+    dependencies = _dict(schema.get("dependencies")).values()
+    steps += sum(_size(held) for held in dependencies if isinstance(held, list))
     if schema.get("uniqueItems") is True and isinstance(value, list):
         steps += len(value)
     return steps
+
+
+def _size(value: Any) -> int:
+    """Return how many things `value` lists, at any depth."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_size, value.values()))
+    if isinstance(value, list):
+        return len(value) + sum(map(_size, value))
+    return 0
 
 
 def _again(schema: dict[str, Any]) -> int:
