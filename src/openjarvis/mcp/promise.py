@@ -18,6 +18,9 @@ from openjarvis.toolkit.effort import Effort, TooMuchEffort
 MAX_CHECKED = 100_000
 """How many characters of structured content are checked."""
 
+_MOST_STEPS = 5_000
+"""How many steps a check may take that tells what is wrong."""
+
 _COSTLY = frozenset({"pattern", "patternProperties", "uniqueItems"})
 """Keywords whose check takes longer than their value."""
 
@@ -54,7 +57,7 @@ class Promise:
                 return ""
             if self._validator.is_valid(content):
                 return ""
-            self._effort.check_faults(content)
+            self._effort.check_faults(content, most=_MOST_STEPS)
             error = next(self._validator.iter_errors(content))
         except TooMuchEffort:
             return "its structured content is not as promised"

@@ -74,8 +74,8 @@ class Effort:
         if self._varies:
             self.check_faults(value)
 
-    def check_faults(self, value: Any) -> None:
-        """Return when all that is wrong with `value` can be told in `MAX_STEPS`.
+    def check_faults(self, value: Any, *, most: int = MAX_STEPS) -> None:
+        """Return when all that is wrong with `value` can be told in `most` steps.
 
         Whether it fits is known at its first fault; to tell them takes all steps, and memory for
         each.
@@ -84,7 +84,7 @@ class Effort:
             TooMuchEffort: when it would take more.
             RecursionError: when it is nested too deeply.
         """
-        _Count(self._parts).of(self._schema, value)
+        _Count(self._parts, most).of(self._schema, value)
 
     def _unfolded(self, schema: Schema, known: dict[int, int | None], /) -> int:
         """Return the steps for a value that has every member, each once; cycles have too many."""
@@ -140,8 +140,9 @@ class _Parts:
 class _Count:
     """The steps of one check, counted once for each pair of a schema and a value."""
 
-    def __init__(self, parts: _Parts) -> None:
+    def __init__(self, parts: _Parts, most: int) -> None:
         self._parts = parts
+        self._most = most
         self._known: dict[tuple[int, int], int | None] = {}
         self._counted = 0
 
@@ -167,8 +168,8 @@ class _Count:
         return steps
 
     def _check(self, steps: int) -> None:
-        if steps > MAX_STEPS:
-            raise TooMuchEffort(f"it takes more than {MAX_STEPS:,} steps to check")
+        if steps > self._most:
+            raise TooMuchEffort(f"it takes more than {self._most:,} steps to check")
 
 
 def _own_steps(schema: dict[str, Any], value: Any) -> int:
