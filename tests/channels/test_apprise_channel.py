@@ -91,7 +91,7 @@ def test_when_a_part_is_refused_the_error_says_which(service: ServiceServer) -> 
     ("url", "refusal"),
     [
         (SLACK, (429, "ratelimited")),
-        (SLACK, (500, "rollup_error")),
+        (SLACK, (503, "rollup_error")),
         (SLACK_BOT, (429, {"ok": False, "error": "ratelimited"})),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_message_of_too_many_parts_is_refused_whole(service: ServiceServer) ->
 
 
 def test_a_refused_message_is_sent_again(service: ServiceServer) -> None:
-    refusals = [500]
+    refusals = [503]
 
     def answer(request: Received) -> tuple[int, object] | None:
         return (refusals.pop(), {}) if refusals else None
@@ -138,6 +138,7 @@ def test_a_refused_message_is_sent_again(service: ServiceServer) -> None:
         (202, {}),  # taken, in other words than the service's own
         (302, {}, {"Location": "/elsewhere"}),
         (403, {}),
+        (500, {}),
         (502, {}),
         (504, {}),
     ],
@@ -160,6 +161,18 @@ def test_a_message_that_was_taken_without_an_answer_is_said_to_be_uncertain(
 
     with pytest.raises(ChannelError, match="may or may not have arrived"):
         channel(f"json://127.0.0.1:{service.port}/hook", attempts=3).send("ops", "hi")
+
+
+@pytest.mark.parametrize("url", [TELEGRAM, SLACK])
+def test_an_error_of_the_service_is_not_sent_again_since_it_may_have_arrived(
+    service: ServiceServer, url: str
+) -> None:
+    service.answer = lambda request: (500, "broken after the fact")
+
+    with pytest.raises(ChannelError, match="error=500; the message may or may not have arrived"):
+        channel(url, attempts=3).send("ops", "hi")
+
+    assert len(service.received) == 1
 
 
 @pytest.mark.parametrize("scheme", ["json", "mailto"])

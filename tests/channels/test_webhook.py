@@ -3,6 +3,9 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from threading import Event, Semaphore
 from typing import Any
 
 import httpx2
@@ -13,6 +16,7 @@ from openjarvis.channels import webhook
 from openjarvis.channels.base import ChannelError, ChannelMessage, ChannelStatus
 from openjarvis.channels.webhook import (
     MAX_AGE_SECONDS,
+    MAX_AHEAD_SECONDS,
     MAX_BODY,
     MAX_CONNECTIONS,
     Seal,
@@ -27,8 +31,12 @@ SECRET = "a secret of enough characters"
 
 @pytest.fixture
 def hook() -> Iterator[WebhookChannel]:
+    """A webhook that was started a while ago: a new one waits for the next second."""
     channel = WebhookChannel("hook", ChannelConfig(listen="127.0.0.1:0", secret=SECRET))
-    channel.connect()
+    clock = chain([time.time() - 1], iter(time.time, None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(webhook, "Seal", lambda secret: Seal(secret, now=lambda: next(clock)))
+        channel.connect()
     yield channel
     channel.disconnect()
 
@@ -82,12 +90,57 @@ def test_a_request_that_was_taken_is_refused_after_connecting_anew(hook: Webhook
     assert (first.status_code, post(hook, message, timestamp=now).status_code) == (200, 401)
 
 
-def test_a_request_that_was_made_before_the_start_is_refused() -> None:
+@pytest.mark.parametrize("timestamp", ["999999", "1000000"])
+def test_a_request_that_was_not_made_after_the_start_is_refused(timestamp: str) -> None:
     clock = [1_000_000.9]
     seal = Seal(SECRET, now=lambda: clock[0])
 
-    assert "before" in seal.fault(signature(SECRET, "999999", b"x"), "999999", b"x")
-    assert seal.fault(signature(SECRET, "1000000", b"x"), "1000000", b"x") == ""
+    assert "before this program" in seal.fault(signature(SECRET, timestamp, b"x"), timestamp, b"x")
+    assert seal.fault(signature(SECRET, "1000001", b"x"), "1000001", b"x") == ""
+
+
+def test_a_request_from_the_future_is_refused() -> None:
+    seal = Seal(SECRET, now=lambda: 1_000_000.0)
+    near, far = str(1_000_000 + MAX_AHEAD_SECONDS), str(1_000_001 + MAX_AHEAD_SECONDS)
+
+    assert seal.fault(signature(SECRET, near, b"x"), near, b"x") == ""
+    assert "ahead" in seal.fault(signature(SECRET, far, b"x"), far, b"x")
+
+
+def test_what_was_taken_is_refused_after_a_restart_though_the_clock_of_the_sender_is_ahead(
+    hook: WebhookChannel,
+) -> None:
+    message, ahead = {"content": "pay"}, str(int(time.time()) + 2)
+    again = WebhookChannel("hook", ChannelConfig(listen="127.0.0.1:0", secret=SECRET))
+
+    first = post(hook, message, timestamp=ahead)
+    hook.disconnect()
+    again.connect()
+    answers = [first, post(again, message, timestamp=ahead), post(again, {"content": "new"})]
+    again.disconnect()
+
+    assert [one.status_code for one in answers] == [200, 401, 200]
+
+
+def test_a_message_that_a_handler_failed_at_is_answered_500_and_may_be_sent_again(
+    hook: WebhookChannel,
+) -> None:
+    failures = [SystemExit(), ValueError("db is down")]
+
+    def fragile(message: ChannelMessage) -> str:
+        if failures:
+            raise failures.pop()
+        return "done"
+
+    hook.on_message(lambda message: "heard")
+    hook.on_message(fragile)
+    now = str(int(time.time()))
+
+    answers = [post(hook, {"content": "pay"}, timestamp=now) for _ in range(4)]
+
+    failed = {"error": "the message could not be handled"}
+    assert [one.status_code for one in answers] == [500, 500, 200, 401]
+    assert [one.json() for one in answers[:3]] == [failed, failed, {"answers": ["heard", "done"]}]
 
 
 def test_the_log_shows_no_escapes_and_no_secrets(
@@ -154,23 +207,71 @@ def dripped(connection: socket.socket, pieces: Iterator[bytes]) -> float:
 def test_who_sends_drop_by_drop_is_hung_up_on(
     hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(webhook, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(webhook, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(webhook, "READ_SECONDS", 0.6)
     drops = iter(lambda: b"x", b"")  # no wait between two is as long as the limit
 
     with raw(hook, begun) as connection:
         assert dripped(connection, drops) < 5
 
 
-def test_more_connections_than_allowed_are_hung_up_on_and_later_ones_are_served(
+def test_a_head_has_less_time_than_a_body(
     hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhook, "READ_SECONDS", 1.0)
-    waiting = [raw(hook) for _ in range(MAX_CONNECTIONS + 5)]
+    monkeypatch.setattr(webhook, "HEAD_SECONDS", 0.3)
 
-    for one in waiting:
-        one.settimeout(10)
-    assert all(_hung_up_on(one) for one in waiting)
-    assert post(hook, {"content": "hello"}).status_code == 200
+    with raw(hook, b"POST / HTTP/1.1\r\n") as silent:
+        assert silent.recv(1) == b""
+    with raw(hook, b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n") as slow:
+        slow.settimeout(0.6)
+        with pytest.raises(TimeoutError):
+            slow.recv(1)
+        slow.sendall(b"x")
+        slow.settimeout(10)
+        assert b" 401 " in slow.recv(1_000)
+
+
+def test_when_too_many_requests_are_on_their_way_the_oldest_is_hung_up_on(
+    hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "HEAD_SECONDS", 60.0)
+    waiting = [raw(hook) for _ in range(MAX_CONNECTIONS)]
+
+    answer = post(hook, {"content": "hello"})
+
+    assert answer.status_code == 200
+    assert _hung_up_on(waiting[0])
+    for one in waiting[1:]:
+        one.settimeout(0.001)
+        with one, pytest.raises(TimeoutError):
+            one.recv(1)
+
+
+def test_a_request_that_is_being_handled_is_in_nobodys_way(
+    hook: WebhookChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "MAX_CONNECTIONS", 1)
+    begun, go_on = Semaphore(0), Event()
+
+    def slowly(message: ChannelMessage) -> str:
+        begun.release()
+        assert go_on.wait(10)
+        return message.content
+
+    hook.on_message(slowly)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(post, hook, {"content": "first"})
+        assert begun.acquire(timeout=10)
+        second = pool.submit(post, hook, {"content": "second"})
+        assert begun.acquire(timeout=10)
+        with raw(hook) as idle:
+            third = pool.submit(post, hook, {"content": "third"})
+            assert begun.acquire(timeout=10)
+            go_on.set()
+            assert idle.recv(1) == b""
+
+    answers = [one.result().json()["answers"] for one in (first, second, third)]
+    assert answers == [["first"], ["second"], ["third"]]
 
 
 def _hung_up_on(connection: socket.socket) -> bool:
@@ -235,13 +336,14 @@ def test_another_server_at_the_address_is_no_webhook(service: ServiceServer) -> 
 def test_a_request_may_be_made_again_only_when_it_is_too_old_to_be_believed() -> None:
     clock = [1_000_000.0]
     seal = Seal(SECRET, now=lambda: clock[0])
-    signed = signature(SECRET, "1000000", b"x")
+    clock[0] += 1
+    signed = signature(SECRET, "1000001", b"x")
 
-    assert seal.fault(signed, "1000000", b"x") == ""
+    assert seal.fault(signed, "1000001", b"x") == ""
     clock[0] += MAX_AGE_SECONDS
-    assert "before" in seal.fault(signed, "1000000", b"x")
+    assert "made before" in seal.fault(signed, "1000001", b"x")
     clock[0] += MAX_AGE_SECONDS * 3
-    assert "too old" in seal.fault(signed, "1000000", b"x")
+    assert "too old" in seal.fault(signed, "1000001", b"x")
 
 
 @pytest.mark.parametrize(

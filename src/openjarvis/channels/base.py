@@ -83,15 +83,23 @@ class BaseChannel(ABC):
         """Call `handler` with every later message."""
         self._handlers.append(handler)
 
-    def answers(self, message: ChannelMessage) -> list[str]:
-        """Return what the handlers answer to `message`; one that raises is only logged."""
+    def answers(self, message: ChannelMessage, *, strict: bool = False) -> list[str]:
+        """Return what the handlers answer to `message`; one that raises is logged.
+
+        Raises:
+            ChannelError: when one raised, with `strict`; the others were called.
+        """
         given: list[str] = []
+        has_failed = False
         for handler in tuple(self._handlers):
             try:
                 answer = handler(message)
             except BaseException as error:  # noqa: BLE001 - foreign code; SystemExit too is its own
                 _log.error("A handler of %s raised %s", self.channel_id, origin_of(error))
+                has_failed = True
                 continue
             if answer:
                 given.append(answer)
+        if strict and has_failed:
+            raise ChannelError("the message could not be handled")
         return given

@@ -10,7 +10,7 @@ from openjarvis.config import ChannelConfig
 
 _FIRST_PAUSE = 0.5
 _STATUS = re.compile(r"\berror=(\d{3})\b")
-_NOT_TAKEN = frozenset({"429", "500", "503"})
+_NOT_TAKEN = frozenset({"429", "503"})
 """Answers with which a service says that it did not take a message, but may take it later."""
 
 _NO_CONNECTION = frozenset(
@@ -80,7 +80,8 @@ class Delivery:
             if status[1].startswith("3"):
                 return f"{told}; redirects are not followed"
             if status[1] not in _NOT_TAKEN:
-                return told
+                # The service broke, which it may have done after it passed the message on.
+                return f"{told}; {_PERHAPS}" if status[1].startswith("5") else told
         return told
 
     def _notified(self, text: str, title: str) -> Any:

@@ -9,8 +9,9 @@ import re
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import httpx2
@@ -26,6 +27,7 @@ _log = logging.getLogger("openjarvis.channels")
 
 MAX_BODY = 65_536
 MAX_AGE_SECONDS = 300
+MAX_AHEAD_SECONDS = 5
 SHORTEST_SECRET = 16
 _SIGNATURE = "X-Signature-256"
 _TIMESTAMP = "X-Timestamp"
@@ -34,11 +36,14 @@ _NAME = "openjarvis"
 _PLACE = re.compile(r"(?:\[(?P<address>[^\]]+)\]|(?P<name>[^:]+)):(?P<port>[0-9]{1,9})")
 _HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where one that listens everywhere is
 
+HEAD_SECONDS = 2.0
+"""How long the head of a request may take to come, however many pieces it comes in."""
+
 READ_SECONDS = 10.0
-"""How long a request may take to come, however many pieces it comes in."""
+"""How long the whole of it may take."""
 
 MAX_CONNECTIONS = 64
-"""How many requests may be under way; a further one is hung up on."""
+"""How many requests may be on their way; for a further one the oldest is hung up on."""
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
@@ -54,13 +59,14 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 class Seal:
     """Tells genuine requests from forged, old and repeated ones.
 
-    What was signed before the seal was made is refused: it may have been taken by an earlier one.
+    What was signed no later than the seal was made is refused: it may have been taken by an earlier
+    one.
     """
 
     def __init__(self, secret: str, now: Callable[[], float] = time.time) -> None:
         self._secret = secret
         self._now = now
-        self._since = int(now())  # timestamps are whole seconds
+        self._since = now()
         self._seen: dict[str, float] = {}
         self._lock = Lock()
 
@@ -69,10 +75,12 @@ class Seal:
         expected = signature(self._secret, timestamp, body)
         if not hmac.compare_digest(given.encode(), expected.encode()):
             return "the signature is wrong"
-        age = abs(self._now() - float(timestamp)) if timestamp.isdecimal() else float("inf")
+        age = self._now() - float(timestamp) if timestamp.isdecimal() else float("inf")
         if age > MAX_AGE_SECONDS:
             return "the request is too old"
-        if float(timestamp) < self._since:
+        if age < -MAX_AHEAD_SECONDS:
+            return "the clock of the sender is ahead"
+        if float(timestamp) <= self._since:
             return "the request was made before this program was there to take it"
         with self._lock:
             limit = self._now() - 2 * MAX_AGE_SECONDS
@@ -81,6 +89,20 @@ class Seal:
                 return "the request was made before"
             self._seen[expected] = self._now()
         return ""
+
+    def forget(self, given: str) -> None:
+        """Let a request that was believed be made again, by its signature."""
+        with self._lock:
+            self._seen.pop(given, None)
+
+    def wait_until(self, timestamp: float) -> None:
+        """Return when it is `timestamp`."""
+        while (left := timestamp - self._now()) > 0:
+            Event().wait(left)
+
+    def wait_until_ready(self) -> None:
+        """Return when what is signed now is believed: in the next whole second."""
+        self.wait_until(int(self._since) + 1)
 
 
 class WebhookChannel(AppriseChannel):
@@ -100,7 +122,7 @@ class WebhookChannel(AppriseChannel):
         return self._server.server_address[1] if self._server is not None else 0
 
     def connect(self) -> None:
-        """Start to listen.
+        """Start to listen, in the next second: what is signed from then on is believed.
 
         Raises:
             ChannelError: when the secret is too short, or the address cannot be had.
@@ -116,6 +138,7 @@ class WebhookChannel(AppriseChannel):
         conceal([secret])
         host, port = self._place()
         self._seal = self._seal or Seal(secret)
+        self._seal.wait_until_ready()
         try:
             self._server = _Server((host, port), self, self._seal)
         except (OSError, OverflowError) as error:
@@ -182,19 +205,27 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Request)
         self.channel = channel
         self.seal = seal
-        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+        self._arriving: dict[Any, None] = {}
+        self._lock = Lock()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        with self._lock:
+            if len(self._arriving) >= MAX_CONNECTIONS:
+                oldest = next(iter(self._arriving))
+                del self._arriving[oldest]
+                with suppress(OSError):  # whoever it was has hung up
+                    oldest.shutdown(socket.SHUT_RDWR)
+            self._arriving[request] = None
+        super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+    def note_arrival(self, request: Any) -> None:
+        """Count a request no longer, since all of it is there or nothing more will come."""
+        with self._lock:
+            self._arriving.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.note_arrival(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         _log.debug("A webhook request broke off", exc_info=True)
@@ -205,7 +236,12 @@ class _Hurried(io.RawIOBase):
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._until = time.monotonic() + READ_SECONDS
+        self._began = time.monotonic()
+        self._until = self._began + HEAD_SECONDS
+
+    def expect_body(self) -> None:
+        """Give the rest of the request its time."""
+        self._until = self._began + READ_SECONDS
 
     def readable(self) -> bool:
         return True
@@ -224,7 +260,8 @@ class _Request(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile.close()
-        self.rfile = io.BufferedReader(_Hurried(self.connection))
+        self._incoming = _Hurried(self.connection)
+        self.rfile = io.BufferedReader(self._incoming)
 
     def version_string(self) -> str:
         return _NAME
@@ -237,6 +274,7 @@ class _Request(BaseHTTPRequestHandler):
         if body is None:
             self._reply(413, {"error": f"a body of at most {MAX_BODY} bytes is needed"})
             return
+        self.server.note_arrival(self.connection)
         given, timestamp = self.headers.get(_SIGNATURE, ""), self.headers.get(_TIMESTAMP, "")
         fault = self.server.seal.fault(given, timestamp, body)
         if fault:
@@ -247,7 +285,13 @@ class _Request(BaseHTTPRequestHandler):
         if message is None:
             self._reply(400, {"error": 'expected {"content": "…"}'})
             return
-        self._reply(200, {"answers": self.server.channel.answers(message)})
+        # Taken no earlier than it was signed, it is too old for the program that is started next.
+        self.server.seal.wait_until(float(timestamp))
+        try:
+            self._reply(200, {"answers": self.server.channel.answers(message, strict=True)})
+        except ChannelError as error:
+            self.server.seal.forget(given)
+            self._reply(500, {"error": str(error)})
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         _log.debug("%s", masked(format % args))
@@ -256,6 +300,7 @@ class _Request(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > MAX_BODY:
             return None
+        self._incoming.expect_body()
         return self.rfile.read(int(length))
 
     def _message(self, body: bytes) -> ChannelMessage | None:
