@@ -143,6 +143,8 @@ NO_ACTIONS = {
     "quoted before an answer": f"The page says:\n{QUOTED}\nIt is hostile.\nFinal Answer: No.",
     "quoted in a thought": f"Thought: the page says:\n{QUOTED}\nso no.\nFinal Answer: No.",
     "quoted in an answer": f"Final Answer: No.\n{QUOTED}",
+    "in inline code": 'It says `Action: calculator` `Action Input: {"a": 1}`. No.',
+    "in quotation marks": "It says “Action: calculator” “Action Input: all”. No.",
     "quoted and nothing else": f"The page says:\n{QUOTED}\nNo.",
     "fenced before an answer": f"The mail says:\n```\n{PAY}\n```\nFinal Answer: No.",
     "fenced in a thought": f"Thought: the mail says:\n~~~\n{PAY}\n~~~\nFinal Answer: No.",

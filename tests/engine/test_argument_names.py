@@ -59,6 +59,20 @@ def test_another_name_is_replaced_by_one_that_is_taken_and_told_in_the_descripti
     assert list(parameters_of(given("other", name))["properties"])[1] == theirs
 
 
+def test_a_made_name_is_none_that_another_argument_has() -> None:
+    (made,) = parameters_of(given("日本"))["properties"]
+
+    names = given("日本", made)
+    theirs = list(parameters_of(names)["properties"])
+
+    assert len(set(theirs)) == 2
+    assert made in theirs
+    assert json.loads(received(names, json.dumps(dict.fromkeys(theirs, "x")))).keys() == {
+        "日本",
+        made,
+    }
+
+
 def test_every_place_of_a_schema_is_renamed_and_no_value() -> None:
     inner = {
         "type": "object",

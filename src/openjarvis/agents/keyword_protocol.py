@@ -21,7 +21,7 @@ from openjarvis.toolkit.base import ToolSpec
 
 # Possessive (`*+`), so that no run of blanks or stars takes more time than its length.
 _BEFORE = r"^[ \t]*+(?:[*_#`+\-]{1,12}+[ \t]*+|\d{1,3}+[.)][ \t]*+){0,4}+"
-_BETWEEN = r"(?<![\w-])"
+_BETWEEN = r"(?<![\w`\"'“‘-])"  # what is quoted is no step
 _COLON = r"[ \t]*+[*_`]{0,4}+[ \t]*+[:：](?:[*_`]{1,4}(?=\s|\Z))?[ \t]*+"
 _HEADING = r"[ \t]*+[*_`]{0,4}+[ \t]*+$"
 _NO_TOOL = frozenset({"none", "n/a", "na", "no action", "no tool", "nothing", "null", "-", ""})

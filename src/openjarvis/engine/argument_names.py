@@ -35,7 +35,9 @@ class ArgumentNames:
     def __init__(self, definitions: Iterable[Mapping[str, Any]], taken: re.Pattern[str]) -> None:
         self._taken = taken
         self._theirs: dict[str, str] = {}
-        self.offered = [self._definition(definition) for definition in definitions]
+        self._definitions = list(definitions)
+        self._text = ""
+        self.offered = [self._definition(definition) for definition in self._definitions]
         self._ours = {theirs: ours for ours, theirs in self._theirs.items()}
 
     def sent(self, messages: Sequence[Message]) -> list[Message]:
@@ -106,8 +108,14 @@ class ArgumentNames:
             # The same in every request, whatever else is offered: histories are sent again.
             known = re.sub("[^A-Za-z0-9_]+", "_", name).strip("_")[:_KEPT]
             readable = known if known[:1].isalpha() else f"arg_{known}".strip("_")
-            self._theirs[name] = f"{readable}_{sha256(name.encode()).hexdigest()[:8]}"
+            self._theirs[name] = self._free(readable, sha256(name.encode()).hexdigest())
         return self._theirs[name]
+
+    def _free(self, readable: str, digest: str) -> str:
+        """Return a name that no argument has: with as much of the digest as that takes."""
+        self._text = self._text or json.dumps(self._definitions, ensure_ascii=False, default=str)
+        made = (f"{readable}_{digest[:length]}" for length in (8, 12, 16, len(digest)))
+        return next((name for name in made if f'"{name}"' not in self._text), readable)
 
 
 class _Renamed(Exchange):
