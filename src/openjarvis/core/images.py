@@ -78,8 +78,9 @@ def image_parts(metadata: dict[str, Any]) -> list[dict[str, str]]:
     """Return the parts of a result that say they are images, in plain values, not looked into."""
     # The values are a tool's own: only those of exact types are asked for anything.
     parts = dict.get(metadata, PARTS)
-    found = filter(None, map(_image_part, parts if type(parts) is list else ()))
-    return list(islice(found, MOST_PARTS))
+    if type(parts) is not list:
+        return []
+    return list(islice(filter(None, map(_image_part, parts)), MOST_PARTS))
 
 
 def images_in(metadata: dict[str, Any]) -> Iterator[Image | str]:

@@ -231,11 +231,10 @@ class Conversation:
 
     def _show_images(self, done: Performed) -> None:
         """Keep the images of a result beside its text, for an engine that can show them."""
+        images = image_parts(done.result.metadata)
         answer = self.messages[-1]
-        if answer.role is Role.TOOL and done.record.outcome is Outcome.RAN:
-            images = image_parts(done.result.metadata)
-            if images:
-                answer.metadata[PARTS] = images
+        if images and answer.role is Role.TOOL and done.record.outcome is Outcome.RAN:
+            answer.metadata[PARTS] = images
 
     def _leave_open(self, why: str) -> None:
         for call in self._open:

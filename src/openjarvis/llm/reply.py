@@ -124,15 +124,13 @@ def _arguments(given: Any) -> str:
 
 def _usage(usage: dict[str, Any]) -> dict[str, int]:
     """Return the counts that can be: a total below its parts would hide what was spent."""
-    counted = {kind: usage[kind] for kind in _TOKEN_KINDS if _is_count(usage.get(kind))}
+    counted = {
+        kind: count for kind in _TOKEN_KINDS if type(count := usage.get(kind)) is int and count >= 0
+    }
     if "total_tokens" in counted:
         parts = counted.get("prompt_tokens", 0) + counted.get("completion_tokens", 0)
         counted["total_tokens"] = max(counted["total_tokens"], parts)
     return counted
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _cost(value: Any) -> float | None:
