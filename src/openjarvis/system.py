@@ -1,6 +1,5 @@
 """The parts of a system wired together once: configuration, engine, tools, agents, audit trail."""
 
-import inspect
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import openjarvis.agents
 import openjarvis.tools  # noqa: F401 - announces the built-in tools to the registry
 from openjarvis.agents.base import BaseAgent
+from openjarvis.agents.fitting import accepted, with_own_tools
 from openjarvis.config import JarvisConfig, home
 from openjarvis.core.errors import ConfigError, nearest, unknown_name
 from openjarvis.core.events import EventBus
@@ -267,9 +267,9 @@ class System:
         made: BaseAgent = kind(
             self.engine,
             model or self.model,
-            tools=self.executor(_completed(tools, kind), approve, audited=bool(section)),
+            tools=self.executor(with_own_tools(tools, kind), approve, audited=bool(section)),
             bus=self.bus,
-            **_accepted(kind, {**defaults, **wanted}),
+            **accepted(kind, {**defaults, **wanted}),
         )
         return made
 
@@ -381,22 +381,3 @@ def configured_mode(config: JarvisConfig, kind: type[BaseAgent]) -> str | None:
     if mode not in modes:
         raise ConfigError(f"{unknown_name('mode', mode, modes)} It is the `mode` in [agent].")
     return mode
-
-
-def _completed(chosen: Iterable[Chosen], kind: type[BaseAgent]) -> list[Chosen]:
-    """Return the chosen tools with those that an agent cannot work without."""
-    wanted = list(chosen)
-    names = [entry if isinstance(entry, str) else _name_of(entry) for entry in wanted]
-    return wanted + [name for name in getattr(kind, "own_tools", ()) if name not in names]
-
-
-def _name_of(tool: Any) -> str:
-    return str(getattr(getattr(tool, "spec", tool), "name", ""))
-
-
-def _accepted(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that a constructor takes; agents of the user's may take fewer."""
-    parameters = inspect.signature(kind).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return options
-    return {name: value for name, value in options.items() if name in parameters}
