@@ -107,7 +107,6 @@ def prepare(
         raise invalid_request("messages is empty; give at least one, e.g. llm.user('…').")
     _check_numbers(max_steps=max_steps, max_tokens=max_tokens, temperature=temperature)
     executor = _executor(tools, bus, audit)
-    definitions = executor.get_openai_tools()
     if approve is not None and not callable(approve):
         raise invalid_request(f"approve={approve!r}: expected a callable, e.g. llm.policy(…).")
     engine, model = (engine, model or "") if engine is not None else resolve(model)
@@ -123,14 +122,8 @@ def prepare(
         "temperature": temperature,
         "max_tokens": max_tokens,
         **(engine_options or {}),
+        **_offered(executor, engine),
     }
-    if definitions:
-        sent["tools"] = definitions
-        if getattr(engine, "takes_specs", False) is True:
-            sent["specs"] = executor.available_tools()
-    if executor.provided:
-        _refuse_unknown(executor.provided, engine)
-        sent["provider_tools"] = executor.provided
     if isinstance(engine, InferenceEngine):
         engine.check(sent)
     run = Run(context=context, approve=approve, agent=agent, on_progress=on_progress)
@@ -146,6 +139,20 @@ def prepare(
         bus=bus,
         limits=limits,
     )
+
+
+def _offered(executor: ToolExecutor, engine: Any) -> dict[str, Any]:
+    """Return the tools as `engine` is asked with them; nothing where there are none."""
+    offered: dict[str, Any] = {}
+    definitions = executor.get_openai_tools()
+    if definitions:
+        offered["tools"] = definitions
+        if getattr(engine, "takes_specs", False) is True:
+            offered["specs"] = executor.available_tools()
+    if executor.provided:
+        _refuse_unknown(executor.provided, engine)
+        offered["provider_tools"] = executor.provided
+    return offered
 
 
 def _executor(
