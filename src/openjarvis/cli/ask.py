@@ -15,6 +15,7 @@ from openjarvis.cli.options import (
     approver,
     json_option,
     mode_option,
+    model_options,
     split_names,
     system_option,
     tools_dir_option,
@@ -43,11 +44,7 @@ CUT_OFF = "The answer was cut off; --max-tokens allows a longer one."
 @mode_option
 @system_option
 @tools_option("The tools it may call, by name, separated by commas.")
-@click.option("-e", "--engine", help="The engine; by default the first that is ready.")
-@click.option("-m", "--model", help="The model; by default the configured one.")
-@click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2.")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn.")
-@click.option("--max-turns", type=click.IntRange(min=1), help="The most turns of the model.")
+@model_options
 @click.option(
     "-f",
     "--file",

@@ -37,6 +37,22 @@ mode_option = click.option(
     "--mode", help="How the orchestrator works: function_calling, or structured in text."
 )
 
+_MODEL_OPTIONS = (
+    click.option("-e", "--engine", help="The engine; by default the first that is ready."),
+    click.option("-m", "--model", help="The model; by default the configured one."),
+    click.option("-t", "--temperature", type=click.FloatRange(0, 2), help="0 to 2."),
+    click.option("--max-tokens", type=click.IntRange(min=1), help="The most tokens of one turn."),
+    click.option("--max-turns", type=click.IntRange(min=1), help="The most turns for a question."),
+)
+
+
+def model_options(command: Command) -> Command:
+    """Add the options that say which model is asked, and how much it may say."""
+    for option in reversed(_MODEL_OPTIONS):  # the last one added is the first one shown
+        command = option(command)
+    return command
+
+
 allow_dir_option = click.option(
     "--allow-dir",
     "allowed_dirs",
