@@ -58,3 +58,19 @@ def test_a_call_that_was_given_up_begins_nothing_more() -> None:
 def test_without_a_call_around_it_nothing_is_asked() -> None:
     with ended_when_cancelled(lambda: pytest.fail("nobody gave it up")):
         pass
+
+
+def test_an_end_that_raises_keeps_no_other_from_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    ended: list[str] = []
+
+    def fails() -> None:
+        raise ValueError("secret")
+
+    call = Cancellation()
+    call.hold(1, fails)
+    call.hold(2, lambda: ended.append("second"))
+
+    assert call.cancel()
+    assert ended == ["second"]
+    assert "was not ended: ValueError" in caplog.text
+    assert "secret" not in caplog.text

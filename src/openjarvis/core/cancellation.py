@@ -4,10 +4,15 @@ Python cannot stop a thread. Code that holds something that can be ended, a proc
 with `ended_when_cancelled`; whoever gives a call up ends it with `cancel`.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
+
+from openjarvis.core.origin import origin_of
+
+_log = logging.getLogger("openjarvis.tools")
 
 
 class Cancelled(Exception):
@@ -43,13 +48,16 @@ class Cancellation:
     def cancel(self) -> bool:
         """End what the call holds, in this thread; tell whether it held anything.
 
-        It can hold nothing more. Twice is fine.
+        It can hold nothing more. Twice is fine. An end that raises is logged, and the others come.
         """
         with self._lock:
             self._is_cancelled = True
             ends, self._ends = list(self._ends.values()), {}
         for end in ends:
-            end()
+            try:
+                end()
+            except Exception as error:  # noqa: BLE001 - a tool's own; the others must end too
+                _log.error("What a cancelled call held was not ended: %s", origin_of(error))
         return bool(ends)
 
     def hold(self, key: object, end: Callable[[], object]) -> None:
